@@ -1,0 +1,31 @@
+"""The Celery app: a message is only a nudge, the database is the queue (stack.md §3)."""
+
+import os
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
+
+app = Celery("crewdesk")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.conf.update(
+    task_acks_late=False,
+    task_ignore_result=True,
+    result_backend=None,
+    task_serializer="json",
+    accept_content=["json"],
+    worker_disable_prefetch=True,
+    worker_prefetch_multiplier=1,
+    worker_hijack_root_logger=False,
+    broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,
+    broker_transport_options={
+        "visibility_timeout": 86400,
+        "socket_timeout": 10,
+        "socket_keepalive": True,
+        "health_check_interval": 10,
+    },
+    task_publish_retry_policy={"max_retries": 1, "interval_start": 0},
+    task_default_queue="crewdesk",
+)
+app.autodiscover_tasks(["tasks_app"], related_name="jobs")

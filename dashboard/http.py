@@ -1,0 +1,27 @@
+"""Expected failures become pages, fragments or JSON in one place: status from the error, words for people."""
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+
+from tasks_app.domain.errors import DomainError
+
+
+class DomainErrorMiddleware:
+    """Turns a `DomainError` that a view lets through into an answer of its status with its message."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Pass the request on."""
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """Answer a `DomainError`; leave everything else to Django."""
+        if not isinstance(error, DomainError):
+            return None
+        if request.path.startswith("/api/"):
+            return JsonResponse({"error": {"code": error.code, "message": error.message, "field": error.field}}, status=error.status)
+        return render(request, "error.html", {"error": error}, status=error.status)

@@ -1,0 +1,171 @@
+"""The settings: one module, the environment decides. docs/operations.md lists every variable; a test compares."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import dj_database_url
+from django.core.exceptions import ImproperlyConfigured
+
+from dashboard.settings import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent.parent
+HOME = env.home()
+VERSION = "0.1.0"
+
+DEBUG = env.flag("CREWDESK_DEBUG", default=False)
+SECRET_KEY = env.secret_key(HOME)
+ALLOWED_HOSTS = env.words("CREWDESK_HOSTS", "127.0.0.1,localhost,[::1]")
+HTTPS = env.flag("CREWDESK_HTTPS", default=False)  # behind a proxy that ends TLS
+ORIGINS = env.words("CREWDESK_ORIGINS")  # exact origins of the pages, e.g. https://desk.example.org; empty: same as Host
+CSRF_TRUSTED_ORIGINS = ORIGINS
+
+INSTALLED_APPS = [
+    "daphne",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "template_partials",
+    "channels",
+    "axes",
+    "tasks_app",
+    "dashboard",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "dashboard.security.ContentSecurityPolicyMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "dashboard.security.SignInRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "dashboard.http.DomainErrorMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+
+ROOT_URLCONF = "dashboard.urls"
+ASGI_APPLICATION = "dashboard.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "dashboard.context_processors.desk",
+            ],
+        },
+    }
+]
+
+SQLITE_OPTIONS = {
+    "transaction_mode": "IMMEDIATE",  # DEFERRED gave 2,468 of 4,000 "locked" with 8 processes: stack.md §6
+    "timeout": 20,
+    "init_command": (
+        "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=20000;"
+        "PRAGMA journal_size_limit=67108864; PRAGMA cache_size=-20000; PRAGMA mmap_size=134217728;"
+    ),
+}
+
+
+def _database() -> dict[str, Any]:
+    url = env.text("DATABASE_URL")
+    if not url:
+        return {"ENGINE": "django.db.backends.sqlite3", "NAME": HOME / "crewdesk.sqlite3", "OPTIONS": SQLITE_OPTIONS}
+    try:
+        config: dict[str, Any] = dict(dj_database_url.parse(url))
+    except (ValueError, KeyError) as error:
+        raise ImproperlyConfigured(f"DATABASE_URL cannot be read: {error}. Use postgres://user:password@host:5432/name.") from None
+    if "sqlite" in config["ENGINE"]:
+        return {**config, "OPTIONS": SQLITE_OPTIONS}
+    pool = {"min_size": 1, "max_size": int(env.number("CREWDESK_DB_POOL", 8, low=1, high=200)), "timeout": 20}
+    return {**config, "CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": True, "OPTIONS": {**config.get("OPTIONS", {}), "pool": pool}}
+
+
+DATABASES = {"default": _database()}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+VALKEY_SOCKET = HOME / "run" / "valkey.sock"
+_redis = env.text("REDIS_URL")
+if _redis and not re.match(r"^(rediss?|unix)://", _redis):
+    raise ImproperlyConfigured(f"REDIS_URL={_redis!r} does not start with redis://, rediss:// or unix://.")
+REDIS_EMBEDDED = not _redis
+REDIS_URL = _redis or f"unix://{VALKEY_SOCKET}?db=0"
+CELERY_BROKER_URL = _redis or f"redis+socket://{VALKEY_SOCKET}?virtual_host=1"
+
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+AXES_FAILURE_LIMIT = 10
+AXES_COOLOFF_TIME = 0.25  # hours
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_VERBOSE = False
+LOGIN_URL = "sign-in"
+LOGIN_REDIRECT_URL = "/"
+SESSION_COOKIE_NAME = "crewdesk_session"
+CSRF_COOKIE_NAME = "crewdesk_csrf"
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_AGE = 30 * 24 * 3600
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS
+SECURE_HSTS_SECONDS = 31536000 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; manifest-src 'self'; worker-src 'self'; media-src 'self'"
+)
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024  # bytes; larger bodies get 413 in words
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = env.text("CREWDESK_STATIC_ROOT") or str(HOME / "static")
+STATIC_MANIFEST = env.flag("CREWDESK_STATIC_MANIFEST", default=False)
+WHITENOISE_USE_FINDERS = not STATIC_MANIFEST
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        if STATIC_MANIFEST
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
+    },
+}
+
+USE_TZ = True
+TIME_ZONE = "UTC"
+LANGUAGE_CODE = "en"
+USE_I18N = False
+
+GRACE_S = env.number("CREWDESK_GRACE_S", 120, low=0, high=86400)
+WORKER_SLOTS = int(env.number("CREWDESK_WORKER_SLOTS", 8, low=1, high=500))
+CLAUDE_CLI = env.text("CREWDESK_CLAUDE_CLI")  # empty: the one that the SDK's wheel carries
+REHEARSE = env.flag("CREWDESK_REHEARSE", default=False)
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"mask": {"()": "dashboard.logs.MaskSecrets"}},
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["mask"]}},
+    "root": {"handlers": ["stderr"], "level": env.text("CREWDESK_LOG_LEVEL", "WARNING").upper()},
+}

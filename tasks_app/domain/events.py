@@ -1,0 +1,86 @@
+"""The kinds of event: each durable line of a team's log, with the keys of its data.
+
+An event has `seq` (gapless per team), `kind`, `at`, `actor` (`user:<name>`, `agent:<name>`, `system`), the ids it is
+about (task number, run id, agent id, decision id) and `data` as listed here. `EVENT_DATA` is what docs/events.md prints.
+"""
+
+from enum import StrEnum
+
+
+class EventKind(StrEnum):
+    """What can happen to a team."""
+
+    TEAM_STARTED = "team.started"
+    TEAM_PAUSED = "team.paused"
+    TEAM_RESUMED = "team.resumed"
+    TEAM_STOPPED = "team.stopped"
+    TASK_CREATED = "task.created"
+    TASK_EDITED = "task.edited"
+    TASK_CLAIMED = "task.claimed"
+    TASK_COMPLETED = "task.completed"
+    TASK_RELEASED = "task.released"
+    TASK_REASSIGNED = "task.reassigned"
+    TASK_REOPENED = "task.reopened"
+    TASK_CANCELLED = "task.cancelled"
+    RUN_STARTED = "run.started"
+    RUN_STEPS = "run.steps"
+    RUN_PARKED = "run.parked"
+    RUN_RESUMABLE = "run.resumable"
+    RUN_COMPLETED = "run.completed"
+    RUN_FAILED = "run.failed"
+    RUN_KILLED = "run.killed"
+    RUN_STOPPING = "run.stopping"
+    DECISION_OPENED = "decision.opened"
+    DECISION_ANSWERED = "decision.answered"
+    DECISION_DELIVERED = "decision.delivered"
+    DECISION_WITHDRAWN = "decision.withdrawn"
+    DECISION_EXPIRED = "decision.expired"
+    MESSAGE_SENT = "message.sent"
+    MESSAGE_DELIVERED = "message.delivered"
+    CONTEXT_SHARED = "context.shared"
+    CHECKPOINT_SAVED = "checkpoint.saved"
+    BUDGET_LEVEL = "budget.level"
+    BUDGET_CHANGED = "budget.changed"
+    AGENT_ADDED = "agent.added"
+    AGENT_STOPPED = "agent.stopped"
+    AGENT_RESUMED = "agent.resumed"
+    NOTE = "note"
+
+
+EVENT_DATA: dict[EventKind, str] = {
+    EventKind.TEAM_STARTED: "name, tasks, agents, rehearsal",
+    EventKind.TEAM_PAUSED: "",
+    EventKind.TEAM_RESUMED: "",
+    EventKind.TEAM_STOPPED: "runs",
+    EventKind.TASK_CREATED: "title, depends_on",
+    EventKind.TASK_EDITED: "fields",
+    EventKind.TASK_CLAIMED: "agent, run, attempt",
+    EventKind.TASK_COMPLETED: "by, evidence, while_blocked_by",
+    EventKind.TASK_RELEASED: "reason, detail",
+    EventKind.TASK_REASSIGNED: "to, guidance, start",
+    EventKind.TASK_REOPENED: "why",
+    EventKind.TASK_CANCELLED: "why",
+    EventKind.RUN_STARTED: "fence, worker, resumed",
+    EventKind.RUN_STEPS: "first, last",
+    EventKind.RUN_PARKED: "reason",
+    EventKind.RUN_RESUMABLE: "reason",
+    EventKind.RUN_COMPLETED: "reason",
+    EventKind.RUN_FAILED: "reason, detail",
+    EventKind.RUN_KILLED: "reason",
+    EventKind.RUN_STOPPING: "by",
+    EventKind.DECISION_OPENED: "kind, title",
+    EventKind.DECISION_ANSWERED: "kind, choice, by",
+    EventKind.DECISION_DELIVERED: "kind, fence",
+    EventKind.DECISION_WITHDRAWN: "kind, why",
+    EventKind.DECISION_EXPIRED: "kind",
+    EventKind.MESSAGE_SENT: "message, sender, recipient",
+    EventKind.MESSAGE_DELIVERED: "message, recipient",
+    EventKind.CONTEXT_SHARED: "name, version",
+    EventKind.CHECKPOINT_SAVED: "name, checkpoint",
+    EventKind.BUDGET_LEVEL: "scope, level, used, limit",
+    EventKind.BUDGET_CHANGED: "scope, old, new",
+    EventKind.AGENT_ADDED: "name, role",
+    EventKind.AGENT_STOPPED: "",
+    EventKind.AGENT_RESUMED: "",
+    EventKind.NOTE: "text",
+}

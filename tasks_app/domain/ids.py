@@ -1,0 +1,26 @@
+"""Ids: a type prefix and 8 characters of [0-9a-z] from a CSPRNG (36^8 = 2.8e12 values)."""
+
+import secrets
+import string
+
+ALPHABET = string.digits + string.ascii_lowercase
+LENGTH = 8
+DECISION_PREFIX = "d"
+MESSAGE_PREFIX = "m"
+CHECKPOINT_PREFIX = "k"
+
+
+def new_id(prefix: str) -> str:
+    """Return a new id such as `a7k20xq9f`; the prefix says what it names (a run's comes from its task type)."""
+    return prefix + "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
+
+
+def task_label(number: int) -> str:
+    """Return how people call task `number` of a team: `T-42`."""
+    return f"T-{number}"
+
+
+def parse_task_label(text: str) -> int | None:
+    """Return the number in `T-42`, `t42`, `#42` or `42`; None for anything else."""
+    digits = text.strip().lstrip("#").removeprefix("T").removeprefix("t").removeprefix("-")
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 9 else None

@@ -1,0 +1,14 @@
+"""The clockwork of durable runs, in seconds. Sources: design.md §6, measured in stack.md §3."""
+
+LEASE_S = 15.0
+HEARTBEAT_S = 5.0
+FENCE_OFF_S = LEASE_S * 2 / 3
+"""A worker whose last good heartbeat is older than this kills its own runs: nobody else may have them yet."""
+GRACE_S = 120.0
+"""How long a run waits attached for an answer before it is parked."""
+LOOK_S = 5.0
+"""The slow timer behind every wake-up: a lost hint costs at most this much."""
+RENUDGE_S = 3.0
+"""A due run that nobody has claimed is nudged again after this long."""
+SHUTDOWN_S = 10.0
+"""A worker on SIGTERM has parked its runs and left within this time."""

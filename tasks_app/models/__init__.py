@@ -1,0 +1,32 @@
+"""The tables, one file per aggregate. Only `services` write them and only `selectors` read them."""
+
+from tasks_app.models.agents import Agent
+from tasks_app.models.context import Checkpoint, ContextEntry
+from tasks_app.models.decisions import Decision
+from tasks_app.models.events import Event
+from tasks_app.models.messages import Message
+from tasks_app.models.runs import CostReading, MessageUsage, Run, Step
+from tasks_app.models.tasks import Dependency, Task, TaskRule
+from tasks_app.models.teams import Team, TeamAccess
+from tasks_app.models.transcripts import TranscriptEntry
+from tasks_app.models.workers import Worker
+
+__all__ = [
+    "Agent",
+    "Checkpoint",
+    "ContextEntry",
+    "CostReading",
+    "Decision",
+    "Dependency",
+    "Event",
+    "Message",
+    "MessageUsage",
+    "Run",
+    "Step",
+    "Task",
+    "TaskRule",
+    "Team",
+    "TeamAccess",
+    "TranscriptEntry",
+    "Worker",
+]

@@ -1,0 +1,59 @@
+"""A decision: something an agent needs from the lead. An answered, unconsumed one is also the one-use grant."""
+
+from django.db import models
+from django.db.models import Q
+
+from tasks_app.domain.statuses import DecisionStatus
+from tasks_app.models.agents import Agent
+from tasks_app.models.runs import Run
+from tasks_app.models.tasks import Task
+from tasks_app.models.teams import Team
+
+
+class Decision(models.Model):
+    """Open until answered, withdrawn or expired.
+
+    `delivered_fence` says which life of the run got the answer; `consumed_at` that the resumable transcript holds its
+    effect. In between, a crash makes the answer usable again by the next life and by nobody else.
+    """
+
+    id = models.CharField(primary_key=True, max_length=16)
+    team = models.ForeignKey(Team, models.CASCADE, related_name="decisions")
+    task = models.ForeignKey(Task, models.CASCADE, null=True, related_name="decisions")
+    run = models.ForeignKey(Run, models.CASCADE, null=True, related_name="decisions")
+    agent = models.ForeignKey(Agent, models.CASCADE, null=True, related_name="decisions")
+    kind = models.CharField(max_length=12)
+    title = models.CharField(max_length=300)
+    payload = models.JSONField(default=dict)
+    payload_hash = models.CharField(max_length=64)
+    version = models.IntegerField(default=1)
+    tool_use_id = models.CharField(max_length=80, blank=True)
+    subagent = models.CharField(max_length=80, blank=True)
+    status = models.CharField(max_length=10, default=DecisionStatus.OPEN.value)
+    parked = models.BooleanField(default=False)  # no process waits for it: the answer is kept until the run goes on
+    opened_at = models.DateTimeField()
+    expires_at = models.DateTimeField(null=True)
+    snoozed_until = models.DateTimeField(null=True)
+    choice = models.CharField(max_length=20, blank=True)
+    note = models.TextField(blank=True)
+    answer = models.JSONField(default=dict)
+    answered_by = models.CharField(max_length=80, blank=True)
+    answered_at = models.DateTimeField(null=True)
+    closed_why = models.CharField(max_length=200, blank=True)  # withdrawn or expired: in words
+    delivered_fence = models.IntegerField(null=True)
+    delivered_at = models.DateTimeField(null=True)
+    consumed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ("opened_at", "id")
+        indexes = (models.Index(fields=["team", "status", "opened_at"], name="decision_inbox"),)
+        constraints = (
+            models.UniqueConstraint(
+                fields=["run", "kind", "payload_hash"],
+                condition=Q(status=DecisionStatus.OPEN.value),
+                name="nothing_is_asked_twice_at_once",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.id} {self.title}"

@@ -1,0 +1,30 @@
+"""A message: a note between agents, or between the lead and an agent, with receipts."""
+
+from django.db import models
+
+from tasks_app.models.agents import Agent
+from tasks_app.models.teams import Team
+
+
+class Message(models.Model):
+    """`sender` or `recipient` is null where it is the lead."""
+
+    id = models.CharField(primary_key=True, max_length=16)
+    team = models.ForeignKey(Team, models.CASCADE, related_name="messages")
+    sender = models.ForeignKey(Agent, models.CASCADE, null=True, related_name="sent")
+    sender_name = models.CharField(max_length=80)
+    recipient = models.ForeignKey(Agent, models.CASCADE, null=True, related_name="received")
+    recipient_name = models.CharField(max_length=80)
+    body = models.TextField()
+    priority = models.CharField(max_length=10, default="normal")
+    dedupe_key = models.CharField(max_length=120, null=True)
+    created_at = models.DateTimeField()
+    delivered_at = models.DateTimeField(null=True)  # put into the recipient's context, or seen by the lead
+    delivered_run = models.CharField(max_length=16, blank=True)
+    delivered_fence = models.IntegerField(default=0)
+    read_at = models.DateTimeField(null=True)  # the transcript holds it
+
+    class Meta:
+        ordering = ("created_at", "id")
+        constraints = (models.UniqueConstraint(fields=["team", "dedupe_key"], name="one_message_per_dedupe_key"),)
+        indexes = (models.Index(fields=["recipient", "delivered_at"], name="message_mailbox"),)

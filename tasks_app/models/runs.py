@@ -1,0 +1,123 @@
+"""A run: one attempt at a task by one agent, its steps, and what it used."""
+
+from django.db import models
+from django.db.models import Q
+
+from tasks_app.domain.statuses import OPEN_RUN, RunStatus
+from tasks_app.models.agents import Agent
+from tasks_app.models.tasks import Task
+from tasks_app.models.teams import Team
+
+OPEN = [status.value for status in OPEN_RUN]
+
+
+class Run(models.Model):
+    """One attempt. `fence` rises with every claim; every write of a worker names it and is refused when it is old."""
+
+    id = models.CharField(primary_key=True, max_length=16)
+    team = models.ForeignKey(Team, models.CASCADE, related_name="runs")
+    task = models.ForeignKey(Task, models.CASCADE, related_name="runs")
+    agent = models.ForeignKey(Agent, models.CASCADE, related_name="runs")
+    attempt = models.IntegerField()
+    status = models.CharField(max_length=10, default=RunStatus.PENDING.value)
+    reason = models.CharField(max_length=20, blank=True)
+    detail = models.TextField(blank=True)  # for people
+    raw = models.TextField(blank=True)  # technical detail, shown only when opened
+    fence = models.IntegerField(default=0)
+    lease_until = models.FloatField(default=0)  # Unix seconds of the database's clock
+    due_at = models.FloatField(default=0)  # pending runs: may be claimed from then on; PARKED_DUE while it waits for an answer
+    nudged_at = models.FloatField(default=0)
+    worker = models.CharField(max_length=120, blank=True)  # name of the worker that holds it
+    host = models.CharField(max_length=120, blank=True)  # where its process is or last was
+    pid = models.IntegerField(default=0)  # process group; 0: none
+    stop_asked_at = models.DateTimeField(null=True)
+    stop_asked_by = models.CharField(max_length=80, blank=True)
+    stop_reason = models.CharField(max_length=20, blank=True)
+    session_id = models.CharField(max_length=64, blank=True)
+    started_session = models.BooleanField(default=False)  # the session has a transcript that can be resumed
+    plan_approved = models.BooleanField(default=False)
+    resume_note = models.TextField(blank=True)  # what the resumed prompt must say besides the decisions
+    interrupted = models.BooleanField(default=False)  # the last process did not end by itself
+    asked_to_report = models.BooleanField(default=False)
+    crashes = models.IntegerField(default=0)  # takeovers without a step in between
+    handoffs = models.IntegerField(default=0)  # takeovers in all
+    last_seq = models.IntegerField(default=0)  # of steps
+    guidance = models.TextField(blank=True)
+    start_from = models.CharField(max_length=10, default="clean")
+    input_tokens = models.BigIntegerField(default=0)
+    cache_creation_tokens = models.BigIntegerField(default=0)
+    cache_read_tokens = models.BigIntegerField(default=0)
+    output_tokens = models.BigIntegerField(default=0)
+    cost_usd = models.DecimalField(max_digits=14, decimal_places=6, null=True)  # None: not reported
+    context_tokens = models.BigIntegerField(null=True)
+    context_peak = models.BigIntegerField(null=True)
+    context_window = models.BigIntegerField(null=True)
+    budget_level = models.CharField(max_length=12, blank=True)  # the highest level that was acted on
+    workspace_commit = models.CharField(max_length=64, blank=True)  # commit the attempt started from
+    dossier = models.JSONField(default=dict)
+    result = models.TextField(blank=True)
+    created_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    last_step_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["task"], condition=Q(status__in=OPEN), name="one_open_run_per_task"),
+            models.UniqueConstraint(fields=["agent"], condition=Q(status__in=OPEN), name="one_open_run_per_agent"),
+            models.UniqueConstraint(fields=["task", "attempt"], name="unique_attempt_of_task"),
+        )
+        indexes = (
+            models.Index(fields=["status", "due_at"], name="run_due"),
+            models.Index(fields=["status", "lease_until"], name="run_lease"),
+            models.Index(fields=["team", "status"], name="run_team"),
+        )
+
+    def __str__(self) -> str:
+        return self.id
+
+
+class Step(models.Model):
+    """What a run did, in order; `seq` is gapless per run."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="steps")
+    seq = models.IntegerField()
+    fence = models.IntegerField()
+    kind = models.CharField(max_length=12)
+    text = models.TextField(blank=True)
+    data = models.JSONField(default=dict)
+    tool_use_id = models.CharField(max_length=80, blank=True)
+    parent_tool_use_id = models.CharField(max_length=80, blank=True)
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["run", "seq"], name="unique_step_seq"),)
+
+
+class MessageUsage(models.Model):
+    """Tokens of one API message: counted once per id in a team, whatever is replayed."""
+
+    team = models.ForeignKey(Team, models.CASCADE, related_name="+")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="usages")
+    message_id = models.CharField(max_length=80)
+    model = models.CharField(max_length=80, blank=True)
+    subagent = models.CharField(max_length=80, blank=True)
+    input_tokens = models.BigIntegerField(default=0)
+    cache_creation_tokens = models.BigIntegerField(default=0)
+    cache_read_tokens = models.BigIntegerField(default=0)
+    output_tokens = models.BigIntegerField(default=0)
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["team", "message_id"], name="message_counted_once"),)
+
+
+class CostReading(models.Model):
+    """The highest cumulative cost that one Claude process has reported."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="costs")
+    process = models.CharField(max_length=60)
+    usd = models.DecimalField(max_digits=14, decimal_places=6)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["run", "process"], name="one_cost_per_process"),)

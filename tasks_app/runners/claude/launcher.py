@@ -1,0 +1,96 @@
+"""How a Claude Code process is started: what its environment may hold, its marker, and the orders to `start_process.py`."""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import claude_agent_sdk
+
+HERE = Path(__file__).resolve().parent
+SCRIPT = HERE / "launch.sh"
+STARTER = HERE / "start_process.py"
+MARKER = "CREWDESK_RUN"
+"""Every process of a run carries `CREWDESK_RUN=<run id>:<fence>` in its environment, and so do their children."""
+
+ALLOWED = frozenset(
+    "HOME PATH LANG LANGUAGE TZ TERM TMPDIR SHELL USER LOGNAME SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS "
+    "HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy".split()
+)
+ALLOWED_PREFIXES = ("ANTHROPIC_", "CLAUDE_", "LC_", "DISABLE_")
+SET_BY_SDK = ("CLAUDE_CODE_ENTRYPOINT", "CLAUDE_AGENT_SDK_VERSION", "CLAUDE_CODE_SDK_READS_SESSION_STATE", "PWD")
+QUIET = {
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "DISABLE_TELEMETRY": "1",
+    "DISABLE_AUTOUPDATER": "1",
+    "DISABLE_ERROR_REPORTING": "1",
+}
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One start: the path to give the SDK as CLI, the environment to give it, and the file that will hold the pid."""
+
+    cli_path: Path
+    env: dict[str, str]
+    pidfile: Path
+
+    def pid(self) -> int | None:
+        """Return the pid of the CLI (its process group and session too), None as long as it has not begun."""
+        try:
+            return int(self.pidfile.read_text())
+        except (FileNotFoundError, ValueError):
+            return None
+
+
+def allowed(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return what of a worker's environment an agent may see: for `RunSpec.env`."""
+    return {name: value for name, value in environ.items() if name in ALLOWED or name.startswith(ALLOWED_PREFIXES)}
+
+
+def marker(run_id: str, fence: int) -> str:
+    """Return the value of `MARKER` for a run: `r7k20xq9f:3`."""
+    return f"{run_id}:{fence}"
+
+
+def parse_marker(value: str) -> tuple[str, int] | None:
+    """Return (run id, fence) of a marker, or None for anything else."""
+    run_id, _, fence = value.rpartition(":")
+    return (run_id, int(fence)) if run_id and fence.isascii() and fence.isdigit() else None
+
+
+def bundled_cli() -> str:
+    """Return the path of the Claude Code binary: `CREWDESK_CLAUDE` of the worker, else the one in the SDK's wheel."""
+    return os.environ.get("CREWDESK_CLAUDE") or str(Path(claude_agent_sdk.__file__).parent / "_bundled" / "claude")
+
+
+def prepare(env: Mapping[str, str], *, run_id: str, fence: int, home: Path, nth: int = 1, cli: str | None = None) -> Launch:
+    """Make the private folder of a run and return how to start its `nth` process.
+
+    `env` is the agent's whole environment; HOME, CLAUDE_CONFIG_DIR and TMPDIR are set to `home`. The worker's own
+    variables reach the starter only (the SDK passes them all) and are dropped by it.
+    """
+    temporary = home / "tmp"
+    for folder in (home, home / ".claude", temporary):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    pidfile = home / f"claude-{fence}-{nth}.pid"
+    pidfile.unlink(missing_ok=True)
+    agent_env = {
+        "PATH": os.defpath,
+        **QUIET,
+        **env,
+        "HOME": str(home),
+        "CLAUDE_CONFIG_DIR": str(home / ".claude"),
+        "TMPDIR": str(temporary),
+        MARKER: marker(run_id, fence),
+    }
+    orders = {
+        "CREWDESK_KEEP": ",".join((*agent_env, *SET_BY_SDK)),
+        "CREWDESK_CLI": cli or bundled_cli(),
+        "CREWDESK_PARENT": str(os.getpid()),
+        "CREWDESK_PIDFILE": str(pidfile),
+        "CREWDESK_PYTHON": sys.executable,
+        "CREWDESK_STARTER": str(STARTER),
+    }
+    return Launch(SCRIPT, {**agent_env, **orders}, pidfile)
