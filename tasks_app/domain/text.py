@@ -169,27 +169,26 @@ _PEM = re.compile(
 )
 _SCHEME = r"(?:bearer|basic|token|digest)"
 _AUTHORIZATION = re.compile(
-    rf"(?i)(authorization\\?[\"']?[ \t]{{0,8}}[:=][ \t]{{0,8}}\\?[\"']?(?:{_SCHEME}[ \t]{{1,8}})?)(?!{_SCHEME}\b)[^\s\"'\\,;]{{4,}}"
+    rf"(?i)(authorization\\?[\"']?[ \t]{{0,8}}[:=][ \t]{{0,8}}\\?[\"']?(?:{_SCHEME}[ \t]{{1,8}})?)"
+    rf"(?!{_SCHEME}\b)[^\s\"'\\,;]{{4,}}"
 )
 _BEARER = re.compile(r"(?i)\b(bearer[ \t]{1,8})[A-Za-z0-9._~+/-]{16,}=*")
 _URL_USER = re.compile(r"(://[^\s/:@\"'<>`]{0,256}:)[^\s/\"'<>`]+@")
-_SECRET_WORD = (
+_NAMES = (
     r"passw(?:or)?d|passphrase|pwd|secret|api[_-]?key|access[_-]?key(?:[_-]?id)?|private[_-]?key|secret[_-]?key|"
     r"auth[_-]?key|client[_-]?secret|token|credentials?"
 )
-_SECRET_KEY = re.compile(rf"(?i)(?:{_SECRET_WORD})$")
-_NOT_A_SECRET = (
-    r"(?!\$|<|\{|\(|\[|%s|(?:none|null|true|false|undefined|str|string|int|bool|bytes|any)\b|(?:[a-z_]\w*\.)*[a-z_]\w*\()"
-)
+_SECRET_KEY = re.compile(rf"(?i)(?:{_NAMES})$")
+_CODE = r"(?!\$|<|\{|\(|\[|%s|(?:none|null|true|false|undefined|str|string|int|bool|bytes|any)\b|(?:[a-z_]\w*\.)*[a-z_]\w*\()"
 _QUOTED = re.compile(
-    rf"(?i)((?:{_SECRET_WORD})(?:\\?[\"'])?[ \t]{{0,8}}(?:=>|:=|=|:)[ \t]{{0,8}}[bfru]?(\\?[\"']))(?!\\?[\"'])[^\"'\\\r\n]+"
+    rf"(?i)((?:{_NAMES})(?:\\?[\"'])?[ \t]{{0,8}}(?:=>|:=|=|:)[ \t]{{0,8}}[bfru]?(\\?[\"']))(?!\\?[\"'])[^\"'\\\r\n]+"
 )
-_ASSIGNED = re.compile(rf"(?i)((?:{_SECRET_WORD})=){_NOT_A_SECRET}[^\s\"'\\,;&|)>\]}}`]+")
+_ASSIGNED = re.compile(rf"(?i)((?:{_NAMES})=){_CODE}[^\s\"'\\,;&|)>\]}}`]+")
 _SPACED = re.compile(
-    rf"(?i)((?:{_SECRET_WORD})(?:[ \t]{{1,8}}=[ \t]{{0,8}}|=[ \t]{{1,8}}|[ \t]{{0,8}}:[ \t]{{1,8}})){_NOT_A_SECRET}"
+    rf"(?i)((?:{_NAMES})(?:[ \t]{{1,8}}=[ \t]{{0,8}}|=[ \t]{{1,8}}|[ \t]{{0,8}}:[ \t]{{1,8}})){_CODE}"
     r"(?=[^\s\"'\\,;&|)>\]}`]{0,64}\d|[^\s\"'\\,;&|)>\]}`]{16})[^\s\"'\\,;&|)>\]}`]{4,}"
 )
-_HAS_SECRET_WORD = re.compile(rf"(?i)(?=[pastc])(?:{_SECRET_WORD})[\\\"' \t]{{0,10}}[:=]")
+_HAS_NAMES = re.compile(rf"(?i)(?=[pastc])(?:{_NAMES})[\\\"' \t]{{0,10}}[:=]")
 
 
 def mask_secrets(text: str) -> str:
@@ -208,7 +207,7 @@ def mask_secrets(text: str) -> str:
 
 
 def _mask_assignments(text: str) -> str:
-    if not _HAS_SECRET_WORD.search(text):
+    if not _HAS_NAMES.search(text):
         return text
     for pattern in (_QUOTED, _ASSIGNED, _SPACED):
         text = pattern.sub(rf"\g<1>{MASK}", text)

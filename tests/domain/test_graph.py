@@ -54,7 +54,8 @@ def test_cycle_order_and_membership_agree(deps):
     members = graph.members_of_cycles(deps)
     assert bool(cycle) == bool(members)
     if cycle:
-        assert is_closed_path(cycle, deps) and set(cycle) <= members
+        assert is_closed_path(cycle, deps)
+        assert set(cycle) <= members
         with pytest.raises(Invalid, match="→"):
             graph.topological_order(deps)
     else:
@@ -71,7 +72,8 @@ def test_would_cycle_is_right_about_every_edge_added_to_a_graph_without_cycles(d
     added = {**deps, node: [*deps.get(node, []), new]}
     assert (path is None) == (graph.find_cycle(added) is None)
     if path:
-        assert path[:2] == [node, new] and is_closed_path(path, added)
+        assert path[:2] == [node, new]
+        assert is_closed_path(path, added)
 
 
 def test_members_of_two_cycles_are_all_named_and_those_behind_them_are_not():
@@ -96,7 +98,8 @@ def test_a_completed_dependency_blocks_nothing():
 
 def test_a_dependency_that_can_still_be_completed_is_waited_for():
     (blocker,) = graph.blockers(2, {1: [], 2: [1]}, {1: S.IN_PROGRESS, 2: S.PENDING})
-    assert blocker == Blocker(1, Why.WAITING, 1) and not blocker.never
+    assert blocker == Blocker(1, Why.WAITING, 1)
+    assert not blocker.never
 
 
 @pytest.mark.parametrize(
@@ -107,7 +110,8 @@ def test_what_can_never_be_completed_is_named_through_the_whole_chain(status, fa
     statuses = {"B": S.PENDING, "C": S.PENDING} | ({"A": status} if status else {})
     assert graph.blockers("B", deps, statuses, failed=failed) == (Blocker("A", why, "A"),)
     (blocker,) = graph.blockers("C", deps, statuses, failed=failed)
-    assert blocker == Blocker("B", why, "A") and blocker.never
+    assert blocker == Blocker("B", why, "A")
+    assert blocker.never
 
 
 def test_a_failed_task_that_runs_again_is_only_waited_for():
