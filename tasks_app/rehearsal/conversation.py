@@ -1,0 +1,141 @@
+"""A conversation as a Messages API request tells it: what the model did, what came of it, what it was told."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tasks_app.domain import text as texts
+
+_MARKER: Final = re.compile(r"\[crewdesk:(repeat|answered) ([^\s\]]{1,200})\]")
+_REMINDER: Final = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
+
+NOT_DONE: Final = (
+    "The user doesn't want to ",
+    "[Request interrupted by user",
+    "[Tool call interrupted:",
+    "<tool_use_error>Cancelled: parallel tool call",
+)
+"""How the error results begin that Claude Code 2.1 itself writes for calls which did not run to their end."""
+
+_ADDED: Final = ("No response requested.", "(no content)", "")
+"""Assistant texts that Claude Code adds to a transcript; the model never said them."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """One tool call: its id in the conversation (empty before it is made), tool and input."""
+
+    name: str
+    input: Mapping[str, Any]
+    id: str = ""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came back for one tool call."""
+
+    text: str
+    is_error: bool
+
+    @property
+    def genuine(self) -> bool:
+        """Whether the call was carried out or refused for good, as opposed to cut off."""
+        return not (self.is_error and self.text.startswith(NOT_DONE))
+
+
+@dataclass
+class Exchange:
+    """One message of the model and what it was told after it, up to its next message."""
+
+    said: list[str] = field(default_factory=list)
+    uses: list[Use] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+
+    @property
+    def played(self) -> bool:
+        """Whether the model really said or did something here."""
+        return bool(self.uses) or any(not _is_added(text) for text in self.said)
+
+
+def _is_added(text: str) -> bool:
+    return text.strip() in _ADDED or text.startswith("API Error")
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """The whole of it. `opening` is what stood before the model's first message."""
+
+    opening: tuple[str, ...]
+    exchanges: tuple[Exchange, ...]
+    results: Mapping[str, Result]
+    answered: frozenset[str]
+    repeat: frozenset[str]
+
+    @property
+    def last_told(self) -> str:
+        """The newest text the model was told."""
+        told = self.exchanges[-1].told if self.exchanges else self.opening
+        return told[-1] if told else ""
+
+
+def parse(messages: Iterable[Any]) -> Conversation:
+    """Return the conversation in the `messages` of a request; what has an unknown shape is passed over."""
+    opening: list[str] = []
+    exchanges: list[Exchange] = []
+    results: dict[str, Result] = {}
+    role = ""
+    for message in messages:
+        before, role = role, message.get("role", "") if isinstance(message, dict) else ""
+        blocks = _blocks(message)
+        if role == "assistant":
+            if before != "assistant":
+                exchanges.append(Exchange())
+            _note_answer(exchanges[-1], blocks)
+        elif role == "user":
+            told = exchanges[-1].told if exchanges else opening
+            told.extend(_text(block) for block in blocks if block.get("type") == "text")
+            results.update(
+                (str(block.get("tool_use_id")), _result(block)) for block in blocks if block.get("type") == "tool_result"
+            )
+        else:
+            role = before  # Claude Code slips notes of role "system" in between
+    marks = _MARKER.findall("\n".join(text for told in (opening, *(turn.told for turn in exchanges)) for text in told))
+    ids = {word: frozenset(found for kind, found in marks if kind == word) for word in ("answered", "repeat")}
+    return Conversation(tuple(opening), tuple(exchanges), results, ids["answered"], ids["repeat"] - ids["answered"])
+
+
+def without_reminders(text: str) -> str:
+    """Return what a person or another agent wrote: Claude Code's own notes are left out."""
+    return _REMINDER.sub("", text)
+
+
+def size_tokens(value: Any) -> int:
+    """Return roughly how many tokens `value` has: a quarter of the length of its JSON."""
+    return len(json.dumps(value, ensure_ascii=False)) // 4 if value else 0
+
+
+def _blocks(message: Any) -> list[Mapping[str, Any]]:
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _text(block: Mapping[str, Any]) -> str:
+    return texts.clean(str(block.get("text") or ""))
+
+
+def _note_answer(exchange: Exchange, blocks: list[Mapping[str, Any]]) -> None:
+    for block in blocks:
+        if block.get("type") == "text":
+            exchange.said.append(_text(block))
+        elif block.get("type") == "tool_use":
+            given = block.get("input")
+            exchange.uses.append(Use(str(block.get("name")), given if isinstance(given, dict) else {}, id=str(block.get("id"))))
+
+
+def _result(block: Mapping[str, Any]) -> Result:
+    text = "\n".join(_text(part) for part in _blocks({"content": block.get("content")}) if part.get("type") == "text")
+    return Result(text, is_error=block.get("is_error") is True)
