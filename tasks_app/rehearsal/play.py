@@ -47,6 +47,7 @@ class Refusal:
     status: int
     message: str = ""
     retry_after_s: float | None = None
+    retry: bool | None = None
 
 
 @dataclass
@@ -85,7 +86,7 @@ def _lines(part: Part, story: Conversation, subagent: str) -> tuple[str, Sequenc
 def _fault(turn: Turn, key: str, registered: Registered) -> Refusal | None:
     for index, fail in enumerate(turn.fail):
         if _spend(registered, f"{key}:fail{index}", fail):
-            return Refusal(fail.status, registered.variables.fill(fail.message), fail.retry_after)
+            return Refusal(fail.status, registered.variables.fill(fail.message), fail.retry_after, fail.retry)
     return None
 
 

@@ -99,6 +99,7 @@ class Fail(Strict):
     status: Status
     times: Times = 1
     retry_after: float | None = Field(default=None, ge=0, le=86_400, description="Seconds, sent as the retry-after header")
+    retry: bool | None = Field(default=None, description="Sent as x-should-retry: false makes the client give up at once")
     message: str = Field(default="", max_length=10_000, description="The text of the error; a fitting one if left out")
 
 

@@ -35,8 +35,9 @@ def error_body(refusal: Refusal) -> Event:
 
 
 def error_headers(refusal: Refusal) -> dict[str, str]:
-    """Return the headers of an API error: retry-after in seconds where the script gives it."""
-    return {} if refusal.retry_after_s is None else {"retry-after": f"{refusal.retry_after_s:g}"}
+    """Return the headers of an API error: retry-after in seconds and x-should-retry, where the script gives them."""
+    headers = {} if refusal.retry_after_s is None else {"retry-after": f"{refusal.retry_after_s:g}"}
+    return headers if refusal.retry is None else headers | {"x-should-retry": str(refusal.retry).lower()}
 
 
 def message(answer: Answer, *, model: str) -> Event:

@@ -67,7 +67,9 @@ class Claude:
         words = {"task": "T-3", "agent": "ann", "attempt": 1, "workspace": self.work}
         server.register(folder.name, part, words, criteria)
 
-    async def run(self, *prompts: str, on_message: Callable[[object, int], Awaitable[None]] | None = None, **options: Any) -> Seen:
+    async def run(
+        self, *prompts: str, on_message: Callable[[object, int], Awaitable[None]] | None = None, **options: Any
+    ) -> Seen:
         """Start a process (it resumes the session if there is one), send the prompts one after the other, return what was seen."""
         seen = Seen()
         client = ClaudeSDKClient(self._options(options))
@@ -76,7 +78,7 @@ class Claude:
         try:
             for prompt in prompts:
                 await client.query(prompt)
-                await self._read(client, seen, pid, on_message)
+                await self._read(client, seen, pid, on_message, command=prompt.startswith("/"))
         except Exception as error:
             seen.error = str(error)
         finally:
@@ -85,13 +87,14 @@ class Claude:
             end(pid)
         return seen
 
-    async def _read(self, client: ClaudeSDKClient, seen: Seen, pid: int, on_message: Any) -> None:
+    async def _read(self, client: ClaudeSDKClient, seen: Seen, pid: int, on_message: Any, *, command: bool) -> None:
         async for message in client.receive_messages():
             seen.note(message)
             self.session = getattr(message, "session_id", None) or self.session
             if on_message:
                 await on_message(message, pid)
-            if isinstance(message, ResultMessage) and message.num_turns:
+            # a result without turns belongs to a notification left over from the process before
+            if isinstance(message, ResultMessage) and (message.num_turns or command):
                 return
 
     def _options(self, extra: dict[str, Any]) -> ClaudeAgentOptions:
