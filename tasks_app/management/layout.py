@@ -1,0 +1,62 @@
+"""The processes of a desk: the very commands that docs/operations.md gives for running each by hand."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from tasks_app.management.supervise import Service
+
+ROOT = Path(__file__).resolve().parents[2]
+WEB_OPTIONS = (
+    "--websocket-max-message-size", "65536",
+    "--ping-interval", "20",
+    "--ping-timeout", "20",
+    "--application-close-timeout", "5",
+    "--verbosity", "0",  # the access log would keep sign-in links
+    "--no-server-name",
+)  # fmt: skip
+WORKER_OPTIONS = ("--pool", "threads", "--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING")
+
+
+def web(port: int, *, home: Path, env: Mapping[str, str]) -> Service:
+    """Return the web server on 127.0.0.1:`port`."""
+    argv = (
+        sys.executable,
+        "-m",
+        "daphne",
+        "--bind",
+        "127.0.0.1",
+        "--port",
+        str(port),
+        *WEB_OPTIONS,
+        "dashboard.asgi:application",
+    )
+    return Service("web server", argv, home / "log" / "web.log", env, ROOT)
+
+
+def worker(number: int, *, slots: int, home: Path, env: Mapping[str, str]) -> Service:
+    """Return worker `number` with room for `slots` runs at a time."""
+    name = ("--hostname", f"crewdesk-{number}@%h")
+    argv = (
+        sys.executable,
+        "-m",
+        "celery",
+        "-A",
+        "dashboard.celery",
+        "worker",
+        "--concurrency",
+        str(slots),
+        *name,
+        *WORKER_OPTIONS,
+    )
+    title = "worker" if number == 1 else f"worker {number}"
+    return Service(title, argv, home / "log" / f"worker-{number}.log", env, ROOT)
+
+
+def environment(*, home: Path, rehearse: bool) -> dict[str, str]:
+    """Return the environment of the children: ours, with the home spelled out and the rehearsal switched on where asked."""
+    env = {"DJANGO_SETTINGS_MODULE": "dashboard.settings", **os.environ, "CREWDESK_HOME": str(home), "PYTHONUNBUFFERED": "1"}
+    if rehearse:
+        env["CREWDESK_REHEARSE"] = "1"
+    return env

@@ -1,0 +1,177 @@
+"""Keeps the processes of `up` alive: starts them, restarts what dies, turns their logs over and ends them all in order."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tasks_app.management import processes, watchdog
+
+STEADY_S = 10.0
+"""A process that lived this long was well: its next death counts as the first."""
+MAX_PAUSE_S = 30.0
+TELL_AFTER = 3
+"""From this many quick deaths on, the end of the log is shown with each."""
+MAX_LOG_BYTES = 5 * 1024 * 1024
+KEPT_LOGS = 3
+
+Tell = Callable[[str, Sequence[str]], None]
+
+
+@dataclass(frozen=True)
+class Service:
+    """One process to keep alive."""
+
+    name: str
+    argv: tuple[str, ...]
+    log: Path
+    env: Mapping[str, str]
+    cwd: Path
+
+
+@dataclass
+class Child:
+    """A service with the process that serves it now."""
+
+    service: Service
+    process: subprocess.Popen[bytes] | None = None
+    started_at: float = 0.0
+    start_at: float = 0.0
+    quick_deaths: int = 0
+
+
+def pause_s(quick_deaths: int) -> float:
+    """Return how long to wait before the next start: nothing after the first death, then doubling from 0.5 s to 30 s."""
+    return 0.0 if quick_deaths <= 1 else min(MAX_PAUSE_S, 0.5 * 2.0 ** min(quick_deaths - 2, 10))
+
+
+def turn_over(log: Path, *, limit: int = MAX_LOG_BYTES, kept: int = KEPT_LOGS) -> bool:
+    """Turn a log over (log.1, log.2, …) when it is larger than `limit` bytes; its writer keeps its open file."""
+    if not log.exists() or log.stat().st_size <= limit:
+        return False
+    for number in range(kept - 1, 0, -1):
+        older = log.with_name(f"{log.name}.{number}")
+        if older.exists():
+            older.replace(log.with_name(f"{log.name}.{number + 1}"))
+    log.with_name(f"{log.name}.1").write_bytes(log.read_bytes())
+    with log.open("r+b") as file:
+        file.truncate(0)  # writers append, so they go on at the new end
+    return True
+
+
+@dataclass
+class Supervisor:
+    """Starts services in order, restarts what dies in `look`, ends them in `stop`. `tell` gets a sentence and log lines."""
+
+    services: Sequence[Service]
+    tell: Tell
+    home: Path
+    socket: Path | None = None  # of the embedded server, for the watchdog
+    clock: Callable[[], float] = time.monotonic
+    children: list[Child] = field(default_factory=list, init=False)
+    _watchdog: subprocess.Popen[bytes] | None = field(default=None, init=False)
+    _logs_looked_at: float = field(default=0.0, init=False)
+
+    def start(self) -> None:
+        """Start everything once."""
+        self.children = [Child(service) for service in self.services]
+        for child in self.children:
+            turn_over(child.service.log)
+            self._start(child)
+
+    def look(self) -> None:
+        """Look at each process once: restart what died and is due, tell about it, keep the watchdog informed."""
+        for child in self.children:
+            self._look_at(child)
+        if self._watchdog is None or self._watchdog.poll() is not None:
+            self._inform_watchdog()
+        if self.clock() - self._logs_looked_at > 5:
+            self._logs_looked_at = self.clock()
+            for child in self.children:
+                turn_over(child.service.log)
+
+    def stop(self, *, patience_s: float) -> None:
+        """End all groups together: TERM, then KILL after `patience_s`; then tell the watchdog that nothing is left to do."""
+        groups = self.groups()
+        self.children = []
+        processes.end_groups(groups, patience_s=patience_s)
+        self._dismiss_watchdog()
+
+    def kill(self, groups: Sequence[int]) -> None:
+        """Kill groups at once, for a person who cannot wait."""
+        for group in groups:
+            processes.signal_group(group, signal.SIGKILL)
+
+    def _look_at(self, child: Child) -> None:
+        now = self.clock()
+        if child.process is None:
+            if now >= child.start_at:
+                self._start(child)
+            return
+        code = child.process.poll()
+        if code is None:
+            return
+        processes.end_groups([child.process.pid], patience_s=0.0)  # what the dead leader left in its group
+        child.process = None
+        child.quick_deaths = child.quick_deaths + 1 if now - child.started_at < STEADY_S else 1
+        child.start_at = now + pause_s(child.quick_deaths)
+        self._tell_death(child, code)
+        if now >= child.start_at:
+            self._start(child)
+
+    def _tell_death(self, child: Child, code: int) -> None:
+        how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+        wait = child.start_at - self.clock()
+        again = f"starting it again in {wait:.0f} s" if wait >= 1 else "starting it again"
+        if child.quick_deaths < TELL_AFTER:
+            self.tell(f"The {child.service.name} {how}: {again}.", ())
+            return
+        times = f"{child.quick_deaths} times in a row"
+        self.tell(
+            f"The {child.service.name} {how}, {times}: {again}. The end of {child.service.log}:",
+            processes.tail(child.service.log, lines=6),
+        )
+
+    def _start(self, child: Child) -> None:
+        service = child.service
+        child.process = processes.spawn(service.argv, log=service.log, env=service.env, cwd=service.cwd)
+        child.started_at = self.clock()
+        self._inform_watchdog()
+
+    def groups(self) -> list[int]:
+        """Return the process groups that run now."""
+        return [child.process.pid for child in self.children if child.process is not None]
+
+    def _inform_watchdog(self) -> None:
+        if self._watchdog is None or self._watchdog.poll() is not None:
+            self._watchdog = self._start_watchdog()
+        self._write(" ".join(str(group) for group in self.groups()))
+
+    def _start_watchdog(self) -> subprocess.Popen[bytes]:
+        argv = [sys.executable, "-m", watchdog.__name__, str(self.home), str(self.socket or "")]
+        cwd = Path(__file__).resolve().parents[2]
+        return subprocess.Popen(argv, stdin=subprocess.PIPE, cwd=cwd, start_new_session=True, stdout=subprocess.DEVNULL)
+
+    def _write(self, line: str) -> None:
+        if self._watchdog is None or self._watchdog.stdin is None:
+            return
+        try:
+            self._watchdog.stdin.write(line.encode() + b"\n")
+            self._watchdog.stdin.flush()
+        except OSError:
+            self._watchdog = None  # it died: the next look starts another
+
+    def _dismiss_watchdog(self) -> None:
+        self._write(watchdog.DONE)
+        process, self._watchdog = self._watchdog, None
+        if process is None or process.stdin is None:
+            return
+        process.stdin.close()
+        try:
+            process.wait(timeout=2)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

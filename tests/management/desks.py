@@ -1,0 +1,96 @@
+"""A real desk for the tests: `manage.py up` on a fresh home and a free port, with its processes in sight."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+
+ROOT = Path(__file__).resolve().parents[2]
+WORDS = {"web": "daphne", "worker": "celery", "valkey": "valkey-server", "watchdog": "tasks_app.management.watchdog"}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_for(what: Callable[[], object], *, seconds: float) -> float:
+    """Return how many seconds it took until `what` was true; fails loudly otherwise."""
+    begun = time.monotonic()
+    while not what():
+        assert time.monotonic() - begun < seconds, f"not within {seconds} s"
+        time.sleep(0.02)
+    return time.monotonic() - begun
+
+
+class RunningDesk:
+    """One `up` with its output in a file."""
+
+    def __init__(self, home: Path, port: int, *arguments: str, env: dict[str, str] | None = None) -> None:
+        self.home, self.port = home, port
+        self.output = home.with_suffix(".out")
+        argv = [sys.executable, "manage.py", "up", "--no-browser", "--port", str(port), *arguments]
+        clean = {name: value for name, value in os.environ.items() if name not in {"REDIS_URL", "DATABASE_URL"}}
+        with self.output.open("wb") as file:
+            self.process = subprocess.Popen(
+                argv,
+                cwd=ROOT,
+                env={**clean, "CREWDESK_HOME": str(home), "COLUMNS": "200", **(env or {})},
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def text(self) -> str:
+        return self.output.read_text("utf-8", "replace")
+
+    def link(self) -> str:
+        found = re.search(r"http://127\.0\.0\.1:\d+/\S+-\w+/?", self.text())
+        return found[0] if found else ""
+
+    def wait_ready(self) -> "RunningDesk":
+        wait_for(lambda: self.link() or self.process.poll() is not None, seconds=60)
+        assert self.process.poll() is None, self.text()
+        return self
+
+    def children(self) -> dict[str, int]:
+        """Return the pids of what serves this home, by what it is. Found by environment or command line, not by parent."""
+        found = {}
+        for process in psutil.process_iter(["pid"]):
+            try:
+                line = " ".join(process.cmdline())
+                ours = str(self.home) in line or process.environ().get("CREWDESK_HOME") == str(self.home)
+                if not ours or process.status() == psutil.STATUS_ZOMBIE:
+                    continue
+            except psutil.Error:
+                continue
+            found |= {name: process.pid for name, word in WORDS.items() if word in line}
+        return found
+
+    def status(self, path: str = "/sign-in/") -> int:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
+                return int(answer.status)
+        except OSError:
+            return 0
+
+    def end(self) -> None:
+        """End it however it is; for the tear-down."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            try:
+                self.process.wait(timeout=15)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        for pid in self.children().values():
+            os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,95 @@
+"""`manage.py up`, for real: start, restart of what dies, one sign-in link, an end without leftovers."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.management.desks import ROOT, WORDS, RunningDesk, free_port, wait_for
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[RunningDesk]:
+    running = RunningDesk(tmp_path / "home", free_port())
+    try:
+        yield running.wait_ready()
+    finally:
+        running.end()
+
+
+def test_a_fresh_home_serves_the_sign_in_page_and_survives_the_death_of_each_process(desk: RunningDesk) -> None:
+    assert desk.status() == 200
+    assert (desk.home / "crewdesk.sqlite3").exists()
+    before = desk.children()
+    assert set(before) == set(WORDS)
+    for name, pid in before.items():
+        os.kill(pid, signal.SIGKILL)
+        took = wait_for(lambda name=name, pid=pid: desk.children().get(name, pid) != pid, seconds=5)
+        assert took < 2, f"the {name} came back after {took:.1f} s"
+    wait_for(lambda: desk.status() == 200, seconds=20)
+    assert "was killed by signal 9" in desk.text()
+
+
+def test_an_interrupt_ends_everything_within_ten_seconds(desk: RunningDesk) -> None:
+    begun = time.monotonic()
+    desk.process.send_signal(signal.SIGINT)
+    assert desk.process.wait(timeout=12) == 0
+    assert time.monotonic() - begun < 10
+    assert desk.children() == {}
+    assert not (desk.home / "run" / "valkey.sock").exists()
+
+
+def test_a_killed_up_leaves_no_process_behind(desk: RunningDesk) -> None:
+    assert desk.children()
+    desk.process.kill()
+    desk.process.wait()
+    wait_for(lambda: desk.children() == {}, seconds=12)
+
+
+def test_a_second_up_on_the_same_home_shows_a_link_of_the_first(desk: RunningDesk) -> None:
+    done = subprocess.run(
+        [sys.executable, "manage.py", "up", "--no-browser", "--port", str(free_port())],
+        cwd=ROOT,
+        env={**os.environ, "CREWDESK_HOME": str(desk.home)},
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "already runs" in done.stdout
+    assert f"http://127.0.0.1:{desk.port}/" in done.stdout
+    assert desk.status() == 200
+
+
+def test_a_port_in_use_is_named_with_a_way_out(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        running = RunningDesk(tmp_path / "home", taken.getsockname()[1])
+        try:
+            assert running.process.wait(timeout=30) == 1
+            assert f"Port {running.port} is in use" in running.text()
+            assert "--port" in running.text()
+            assert "Traceback" not in running.text()
+        finally:
+            running.end()
+
+
+def test_a_database_that_cannot_be_reached_ends_the_start_with_a_sentence_without_its_password(tmp_path: Path) -> None:
+    url = f"postgres://crew:topsecretword@127.0.0.1:{free_port()}/crew"
+    running = RunningDesk(tmp_path / "home", free_port(), env={"DATABASE_URL": url})
+    try:
+        assert running.process.wait(timeout=60) == 1
+        assert "cannot be prepared" in running.text()
+        assert "topsecretword" not in running.text()
+        assert "Traceback" not in running.text()
+    finally:
+        running.end()
