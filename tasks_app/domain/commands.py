@@ -45,8 +45,9 @@ WRAPPERS: Final = ROOT | frozenset(
     }
 )
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
-_EXEC_FLAGS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 MAX_CALLS: Final = 200
+MAX_COST: Final = 300_000
+"""Words and characters looked at for one part; an honest command stays far below."""
 
 
 @dataclass(frozen=True)
@@ -72,22 +73,25 @@ class Call:
 def calls(part: Part) -> list[Call]:
     """Return every program `part` would run, itself first, then those behind wrappers. Rather too many than too few.
 
-    Where there are more than `MAX_CALLS` the last one is dynamic: what it runs is not known.
+    Where there are more than `MAX_CALLS`, or finding them takes too long, the last one is dynamic: what it runs is not known.
     """
     todo: list[tuple[Word, ...]] = [] if part.header else [part.words]
     seen: set[tuple[Word, ...]] = set()
     found: list[Call] = []
+    cost = 0
     while todo:
         words = _without_assignments(todo.pop())
         if not words or words in seen:
             continue
-        if len(found) >= MAX_CALLS:
+        if len(found) >= MAX_CALLS or cost > MAX_COST:
             return [*found, Call("", ("",), dynamic=True)]
         seen.add(words)
         call = _call(words)
         found.append(call)
-        todo += [words[start:] for start in _starts(call)]
-        todo += [inner.words for text in _texts(call) for inner in shell.read(text).parts]
+        starts, texts = _starts(call), [*_texts(call)]
+        cost += len(words) * (len(starts) + 1) + sum(map(len, texts))
+        todo += [words[start:] for start in starts]
+        todo += [inner.words for text in texts for inner in shell.read(text).parts]
     return found
 
 
@@ -111,14 +115,12 @@ def _texts(call: Call) -> Iterator[str]:
                 yield text
 
 
-def _starts(call: Call) -> Iterator[int]:
+def _starts(call: Call) -> list[int]:
     """The places in the words of `call` where another program may begin: after a wrapper any of them may."""
     if call.program in WRAPPERS:
-        yield from range(1, len(call.words))
-    elif call.program in ("find", "fd"):
-        for place, word in enumerate(call.words[:-1]):
-            if word in _EXEC_FLAGS or (call.program == "fd" and word in ("-x", "-X", "--exec", "--exec-batch")):
-                yield place + 1
+        return [*range(1, min(len(call.words), MAX_CALLS + 2))]
+    flags = {"find": ("-exec", "-execdir", "-ok", "-okdir"), "fd": ("-x", "-X", "--exec", "--exec-batch")}.get(call.program, ())
+    return [place + 1 for place, word in enumerate(call.words[:-1]) if word in flags]
 
 
 _CHANGES_ARGS = frozenset(
