@@ -15,8 +15,11 @@ MARKER = "CREWDESK_RUN"
 """Every process of a run carries `CREWDESK_RUN=<run id>:<fence>` in its environment, and so do their children."""
 
 ALLOWED = frozenset(
-    "HOME PATH LANG LANGUAGE TZ TERM TMPDIR SHELL USER LOGNAME SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS "
-    "HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy".split()
+    (
+        *("HOME", "PATH", "LANG", "LANGUAGE", "TZ", "TERM", "TMPDIR", "SHELL", "USER", "LOGNAME"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"),
+        *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"),
+    )
 )
 ALLOWED_PREFIXES = ("ANTHROPIC_", "CLAUDE_", "LC_", "DISABLE_")
 SET_BY_SDK = ("CLAUDE_CODE_ENTRYPOINT", "CLAUDE_AGENT_SDK_VERSION", "CLAUDE_CODE_SDK_READS_SESSION_STATE", "PWD")
@@ -25,6 +28,7 @@ QUIET = {
     "DISABLE_TELEMETRY": "1",
     "DISABLE_AUTOUPDATER": "1",
     "DISABLE_ERROR_REPORTING": "1",
+    "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "1",  # how a run knows that the process is idle
 }
 
 

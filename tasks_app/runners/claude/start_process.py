@@ -29,7 +29,7 @@ def main() -> None:
     _write_pid(orders["PIDFILE"])
     keep = set(orders["KEEP"].split(","))
     environment = {name: value for name, value in os.environ.items() if name in keep}
-    os.execve(orders["CLI"], [orders["CLI"], *sys.argv[1:]], environment)
+    os.execve(orders["CLI"], [orders["CLI"], *sys.argv[1:]], environment)  # noqa: S606 - replaces this process, that is the point
 
 
 def _die_with_parent() -> bool:
@@ -37,7 +37,7 @@ def _die_with_parent() -> bool:
     if not sys.platform.startswith("linux"):
         return False
     try:
-        return ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) == 0
+        return bool(ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) == 0)
     except (OSError, AttributeError):
         return False
 

@@ -1,0 +1,276 @@
+"""One Claude Code process of a run: what it is told, what it says, and what came of it.
+
+Four things go on at once and none waits for another: the reader takes in what the process says, the emitter hands steps to
+the port, the gate's questions wait for the lead in tasks of the SDK, and `hold` looks for a reason to end.
+"""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from claude_agent_sdk import (
+    AssistantMessage,
+    ClaudeSDKClient,
+    CLIJSONDecodeError,
+    Message,
+    RateLimitEvent,
+    ResultMessage,
+    SystemMessage,
+)
+
+from tasks_app.domain.errors import LeaseLost
+from tasks_app.domain.statuses import TRANSIENT, Reason, StepKind
+from tasks_app.runners.claude import ending, options, stream
+from tasks_app.runners.claude.content import kept
+from tasks_app.runners.claude.desk import Desk
+from tasks_app.runners.claude.emitter import Emitter
+from tasks_app.runners.claude.launcher import Launch
+from tasks_app.runners.claude.limits import Limits
+from tasks_app.runners.claude.permissions import Gate
+from tasks_app.runners.claude.replies import Replies
+from tasks_app.runners.claude.translate import Translator
+from tasks_app.runners.claude.turns import Turns, Whose
+from tasks_app.runners.port import Directive, Outcome, OutcomeKind, Port, RunSpec, StepDraft
+
+ENDINGS = {
+    Directive.STOP: Outcome(OutcomeKind.STOPPED, Reason.STOPPED, "A person stopped the run."),
+    Directive.LEAVE: Outcome(OutcomeKind.PARKED, Reason.INTERRUPTED, "The worker left; the run goes on elsewhere."),
+    Directive.LOST: Outcome(OutcomeKind.LOST, Reason.WORKER_LOST, "The run belongs to another worker now."),
+}
+PARKED = Outcome(OutcomeKind.PARKED, Reason.PARKED, "The run waits for a decision of the lead.")
+API_REASONS = TRANSIENT | {Reason.AUTH}
+BACKGROUND_ENDED = "Background commands were still running; they are ended with the run."
+_POLL_S = 30.0
+
+
+@dataclass
+class Broken(Exception):
+    """The process died or could not be understood before its work was done; another start may help."""
+
+    outcome: Outcome
+    progress: bool  # whether it had done anything since it began
+
+
+@dataclass
+class Conversation:
+    """Drives one process. `hold` returns the outcome or raises `Broken`; the caller then sees to it that the process is gone."""
+
+    spec: RunSpec
+    port: Port
+    launch: Launch
+    start: options.Start
+    limits: Limits
+    process: str  # its name for cost and usage: run id, fence and a counter
+    heard: ending.Heard = field(default_factory=ending.Heard)
+    turns: Turns = field(default_factory=Turns)
+    last: Outcome | None = None  # what the last result of ours meant
+    connecting: asyncio.Task[None] | None = None
+    reader: asyncio.Task[None] | None = None
+
+    def __post_init__(self) -> None:
+        self.session_id = self.start.session_id
+        self.woken = asyncio.Event()
+        self.stderr = options.Stderr()
+        self.translator = Translator(self.process)
+        self.emitter = Emitter(self.port, wake=self.woken.set)
+        self.desk = Desk(self.port, wake=self.woken.set)
+        told = self.translator
+        self.gate = Gate(self.spec, self.desk, self._set_mode, told.plans, told.subagents, plan_mode=self.start.plan_mode)
+        replies = Replies(self.port, self.desk, self.gate, self.emitter)
+        callbacks = options.Callbacks(
+            self.gate.can_use_tool, self.gate.before_tool, replies.after_tool, replies.call_tool, self.stderr
+        )
+        store, line = self.port.session_store, self.limits.max_line_bytes
+        self.client = ClaudeSDKClient(
+            options.build(self.spec, self.launch, self.start, callbacks, store=store, max_line_bytes=line)
+        )
+
+    @property
+    def lost(self) -> bool:
+        """Whether the run turned out to be somebody else's."""
+        return self.desk.lost or isinstance(self.emitter.failure, LeaseLost)
+
+    # -- the life of a process
+
+    async def hold(self, prompt: str) -> Outcome:
+        """Start the process, give it the prompt, and return what came of it."""
+        watch = asyncio.create_task(self.port.directive_changed())
+        watch.add_done_callback(lambda _: self.woken.set())
+        try:
+            if not await self._connected(watch):
+                return ENDINGS[watch.result()]
+            await self._say(prompt, "crewdesk")
+            self.reader = asyncio.create_task(self._read())
+            self.reader.add_done_callback(lambda _: self.woken.set())
+            return await self._until_over(watch)
+        except LeaseLost:
+            return ENDINGS[Directive.LOST]
+        finally:
+            watch.cancel()
+
+    async def _connected(self, watch: asyncio.Task[Directive]) -> bool:
+        """Start the process; False when the run has to end before that is done: an early stop must not be lost [N38]."""
+        self.connecting = asyncio.create_task(self.client.connect())
+        await asyncio.wait({self.connecting, watch}, timeout=self.limits.start_s, return_when=asyncio.FIRST_COMPLETED)
+        if watch.done():
+            return False
+        if not self.connecting.done():
+            raise self._not_started("Claude Code did not answer in time.")
+        problem = self.connecting.exception()
+        if isinstance(problem, Exception):  # the SDK raises bare exceptions here, too
+            raise self._not_started(ending.sentence(problem)) from problem
+        pid = self.launch.pid()
+        if pid is not None:
+            await self.port.note_process(pid)
+        return True
+
+    async def _until_over(self, watch: asyncio.Task[Directive]) -> Outcome:
+        while True:
+            self.woken.clear()
+            if self.lost:
+                return ENDINGS[Directive.LOST]
+            if watch.done():
+                return await self._obey(watch.result())
+            if self.desk.parked:
+                return await self._park()
+            if self.emitter.failure is not None:
+                raise self.emitter.failure
+            if self.last is not None and self.last.kind is OutcomeKind.FAILED:
+                return self.last
+            if self.turns.over and not await self._deliver_notes():
+                return self.last or self._silent()
+            if self.reader is not None and self.reader.done() and not self.turns.over:
+                raise self._broken()
+            await self._sleep()
+
+    async def _sleep(self) -> None:
+        """Wait for anything to happen; background commands that outlive their turn are given `background_s`."""
+        patience = self.limits.background_s if self.turns.only_commands_left else _POLL_S
+        try:
+            async with asyncio.timeout(patience):
+                await self.woken.wait()
+        except TimeoutError:
+            if self.turns.only_commands_left and patience == self.limits.background_s:
+                self.emitter.add([StepDraft(StepKind.NOTICE, BACKGROUND_ENDED)])
+                self.turns.background.clear()
+
+    # -- ending on purpose
+
+    async def _obey(self, directive: Directive) -> Outcome:
+        """Interrupt as asked. Open questions are withdrawn by a stop and stay open when the worker leaves."""
+        self.desk.closed = True
+        self.desk.parked = self.desk.parked or directive is Directive.LEAVE
+        if directive is not Directive.LOST:
+            await self._interrupt()
+        return ENDINGS[directive]
+
+    async def _park(self) -> Outcome:
+        """The refused call ends its turn by itself, unless a sub-agent made it."""
+        seen = self.turns.seen
+        if not await self._settled(seen, self.limits.settle_s):
+            await self._interrupt()
+        return PARKED
+
+    async def _interrupt(self) -> None:
+        """Interrupt the turn and wait until it has ended, or until it is clear that it does not."""
+        self.turns.interrupted()
+        seen = self.turns.seen
+        with suppress(Exception):
+            async with asyncio.timeout(self.limits.interrupt_s):
+                await self.client.interrupt()
+        await self._settled(seen, self.limits.interrupt_s)
+
+    async def _settled(self, seen: int, patience_s: float) -> bool:
+        """Whether within `patience_s` a result came after `seen` of them (or there is nothing to end)."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience_s):
+                while self.reader is not None and not self.reader.done() and self.turns.seen == seen and not self.turns.idle:
+                    self.woken.clear()
+                    await self.woken.wait()
+                return True
+        return False
+
+    # -- speaking
+
+    async def _say(self, text: str, source: str) -> None:
+        """Send one prompt, with an id by which its result is known [N34]."""
+        name = str(uuid.uuid4())
+        said = kept(text)
+        self.turns.sent(name)
+        self.heard = ending.Heard(resets_at=self.heard.resets_at)
+        self.emitter.add([StepDraft(StepKind.PROMPT, said.text, {"from": source, **said.facts})])
+
+        async def message() -> AsyncIterator[dict[str, Any]]:
+            content = {"role": "user", "content": text}
+            yield {"type": "user", "uuid": name, "message": content, "parent_tool_use_id": None}
+
+        await self.client.query(message())
+
+    async def _deliver_notes(self) -> bool:
+        """Give the idle agent what is due for it as its next turn; whether there was anything."""
+        notes = await self.port.notes()
+        if notes:
+            await self._say("\n\n".join(notes), "message")
+        return bool(notes)
+
+    async def _set_mode(self, mode: Any) -> None:
+        with suppress(Exception):  # the gate refuses writes in plan mode by itself
+            async with asyncio.timeout(self.limits.interrupt_s):
+                await self.client.set_permission_mode(mode)
+
+    # -- listening
+
+    async def _read(self) -> None:
+        async for message in stream.messages(self.client):
+            if isinstance(message, stream.Unreadable):
+                self.emitter.add(self.translator.unreadable(message.kind, message.data))
+                continue
+            self.emitter.add(self.translator.steps(message))
+            self._take_in(message)
+            await self.emitter.room()
+
+    def _take_in(self, message: Message) -> None:
+        self.turns.see(message)
+        if isinstance(message, ResultMessage):
+            self._result(message)
+        elif isinstance(message, AssistantMessage):
+            self.heard.message(message)
+        elif isinstance(message, RateLimitEvent):
+            self.heard.rate_limit(message)
+        elif isinstance(message, SystemMessage) and message.subtype == "init" and message.data.get("session_id"):
+            self.session_id = str(message.data["session_id"])
+            self.emitter.session(self.session_id)
+        if isinstance(message, ResultMessage | SystemMessage):
+            self.woken.set()
+
+    def _result(self, message: ResultMessage) -> None:
+        """Only the result of our own prompt closes it; a background turn counts where it shows that the API is closed to us."""
+        whose = self.turns.result(message)
+        outcome = ending.of_result(message, self.heard, session_id=self.session_id)
+        if whose is Whose.OURS or (whose is Whose.BACKGROUND and outcome.reason in API_REASONS):
+            self.last = outcome
+        self.heard = ending.Heard(resets_at=self.heard.resets_at)
+
+    # -- breaking
+
+    def _not_started(self, detail: str) -> Broken:
+        return Broken(ending.failed(Reason.START_FAILED, detail, raw=self.stderr.text()), progress=False)
+
+    def _silent(self) -> Outcome:
+        return ending.failed(
+            Reason.NO_RESULT, "Claude Code ended without a result.", raw=self.stderr.text(), session_id=self.session_id
+        )
+
+    def _broken(self) -> Broken:
+        """Say how reading ended: a line too long, or the process dead."""
+        problem = self.reader.exception() if self.reader is not None and not self.reader.cancelled() else None
+        raw = f"{ending.sentence(problem) if problem else 'end of stream'}\n{self.stderr.text()}"
+        if isinstance(problem, CLIJSONDecodeError):
+            reason, detail = Reason.OUTPUT_TOO_LARGE, "Claude Code sent more in one message than can be read."
+        else:
+            reason, detail = Reason.CRASHED, "The Claude Code process ended in the middle of its work."
+        outcome = ending.failed(reason, detail, raw=raw, result=self.heard.said, session_id=self.session_id)
+        return Broken(outcome, progress=self.heard.spoke or self.turns.seen > 0)

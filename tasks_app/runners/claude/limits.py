@@ -1,0 +1,20 @@
+"""The patience of the runner, in one place; tests shorten it."""
+
+from dataclasses import dataclass
+
+from tasks_app.runners.claude.options import MAX_LINE_BYTES
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long each thing may take, in seconds, and how large one line of the process may be, in bytes."""
+
+    start_s: float = 60.0  # until the process answers `initialize`
+    settle_s: float = 1.0  # until a refused call has ended its turn by itself
+    interrupt_s: float = 3.0  # until an interrupted turn has ended
+    close_s: float = 3.0  # until the process has left after its input was closed; then TERM
+    term_s: float = 2.0  # until TERM has worked; then KILL
+    gone_s: float = 20.0  # until what was killed is seen gone
+    background_s: float = 600.0  # how long background commands may outlive the last turn
+    crashes: int = 3  # starts after a process died by itself, each only if something was done since the last one
+    max_line_bytes: int = MAX_LINE_BYTES

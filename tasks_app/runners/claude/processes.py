@@ -1,0 +1,135 @@
+"""Finds and ends every process of a run on this host, by marker, descent, session and group; never an unrelated one.
+
+A process is named by (pid, start time), so a pid that was given to somebody else in between is left alone.
+Works on Linux (`/proc/<pid>/environ`) and macOS (`psutil.Process.environ`) for the processes of this user.
+"""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+import psutil
+
+from tasks_app.runners.claude.launcher import MARKER, parse_marker
+
+TERM_S = 2.0
+"""How long TERM may take before KILL."""
+GONE_S = 10.0
+"""How long to look until the last process is seen gone after KILL."""
+LOOK_S = 0.05
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A live process that carries a run's marker."""
+
+    pid: int
+    started: float  # Unix seconds, as the kernel says; names the process together with its pid
+    run_id: str
+    fence: int
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One line of the process table."""
+
+    process: psutil.Process
+    pid: int
+    ppid: int
+    group: int
+    session: int
+
+
+def marked() -> list[Marked]:
+    """Return every live process on this host that carries a marker, whoever's run it is."""
+    found = (_read_marker(process) for process in psutil.process_iter())
+    return [one for one in found if one is not None]
+
+
+def stale(current: Mapping[str, int]) -> list[Marked]:
+    """Return the marked processes of runs in `current` (run id → valid fence) that belong to an earlier fence.
+
+    Runs that `current` does not name are left alone: they may be of another Crewdesk on this host.
+    """
+    return [one for one in marked() if one.fence < current.get(one.run_id, 0)]
+
+
+async def kill_run(run_id: str, *, below_fence: int | None = None, term_s: float = TERM_S, gone_s: float = GONE_S) -> bool:
+    """End all processes of a run (only of fences below `below_fence`, where given); return whether they are seen gone.
+
+    TERM, then after `term_s` KILL; 0 kills at once. Looks again until nothing is found, so what is forked meanwhile dies too.
+    """
+    term_until = time.monotonic() + term_s
+    end = term_until + gone_s
+    termed: set[tuple[int, float]] = set()
+    while time.monotonic() < end:
+        victims = await asyncio.to_thread(_victims, run_id, below_fence)
+        if not victims:
+            return True
+        _signal(victims, None if time.monotonic() >= term_until else termed)
+        await asyncio.sleep(LOOK_S)
+    return not await asyncio.to_thread(_victims, run_id, below_fence)
+
+
+async def kill_stale(current: Mapping[str, int]) -> bool:
+    """End every process of an earlier fence of the runs in `current` at once; return whether all are seen gone."""
+    runs = {one.run_id for one in await asyncio.to_thread(stale, current)}
+    gone = [await kill_run(run_id, below_fence=current[run_id], term_s=0) for run_id in sorted(runs)]
+    return all(gone)
+
+
+def _signal(victims: Iterable[psutil.Process], termed: set[tuple[int, float]] | None) -> None:
+    """Send TERM once to each (remembered in `termed`), or KILL where `termed` is None; psutil refuses a reused pid."""
+    for process in victims:
+        with suppress(psutil.Error):
+            if termed is None:
+                process.send_signal(signal.SIGKILL)
+            elif (identity := (process.pid, process.create_time())) not in termed:
+                termed.add(identity)
+                process.send_signal(signal.SIGTERM)
+
+
+def _read_marker(process: psutil.Process) -> Marked | None:
+    try:
+        found = parse_marker(process.environ().get(MARKER, ""))
+        if found is None or process.status() == psutil.STATUS_ZOMBIE:
+            return None
+        return Marked(process.pid, process.create_time(), *found)
+    except (psutil.Error, OSError):  # gone, a kernel thread, or somebody else's
+        return None
+
+
+def _victims(run_id: str, below_fence: int | None) -> list[psutil.Process]:
+    """The marked processes of the run, all that descend from them, and all in sessions and groups that they lead."""
+    pids = {one.pid for one in marked() if one.run_id == run_id and (below_fence is None or one.fence < below_fence)}
+    if not pids:
+        return []
+    spared = _self_and_ancestors()
+    table = [row for row in _table() if row.pid not in spared]
+    pids -= spared
+    grown = True
+    while grown:
+        more = {row.pid for row in table if {row.ppid, row.group, row.session} & pids} - pids
+        grown = bool(more)
+        pids |= more
+    return [row.process for row in table if row.pid in pids]
+
+
+def _table() -> list[_Row]:
+    rows = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            if process.status() != psutil.STATUS_ZOMBIE:
+                rows.append(_Row(process, process.pid, process.ppid(), os.getpgid(process.pid), os.getsid(process.pid)))
+    return rows
+
+
+def _self_and_ancestors() -> set[int]:
+    with suppress(psutil.Error):
+        own = psutil.Process()
+        return {own.pid, *(parent.pid for parent in own.parents())}
+    return {os.getpid()}

@@ -1,0 +1,143 @@
+"""The runner for Claude: drives one run with as many Claude Code processes as it takes, and leaves none behind."""
+
+import asyncio
+import logging
+import uuid
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from claude_agent_sdk import project_key_for_directory
+
+from tasks_app.domain.errors import LeaseLost
+from tasks_app.domain.statuses import Reason
+from tasks_app.runners.claude import ending, launcher, processes
+from tasks_app.runners.claude.conversation import ENDINGS, Broken, Conversation
+from tasks_app.runners.claude.limits import Limits
+from tasks_app.runners.claude.options import Start
+from tasks_app.runners.port import Directive, Outcome, OutcomeKind, Port, RunSpec
+
+log = logging.getLogger(__name__)
+
+INTERRUPTED = "[crewdesk:interrupted]"
+AFTER_CRASH = (
+    f"{INTERRUPTED}\nThe Claude Code process ended unexpectedly. Calls of your last turn may have been made or not: "
+    "look at the state of the files before you repeat them, then go on with your task."
+)
+AFTER_OVERFLOW = (
+    f"{INTERRUPTED}\nYour last message or tool result was too large to be read. Do not repeat it as it was: "
+    "ask for less output (head, tail, a narrower search), then go on with your task."
+)
+
+
+class ClaudeRunner:
+    """Runs a `RunSpec` with Claude Code. `limits` and `cli` (another binary) are for tests."""
+
+    def __init__(self, *, limits: Limits | None = None, cli: str | None = None) -> None:
+        self._limits = limits or Limits()
+        self._cli = cli
+
+    async def run(self, spec: RunSpec, port: Port) -> Outcome:
+        """Drive the run to an outcome, whatever the agent or its process does; no process is left when it returns."""
+        directive = port.directive()
+        if directive is not Directive.GO_ON:
+            return ENDINGS[directive]
+        try:
+            return await self._drive(spec, port)
+        except LeaseLost:
+            return ENDINGS[Directive.LOST]
+        except Exception as problem:
+            log.exception("driving a run failed", extra={"run_id": spec.run_id, "fence": spec.fence})
+            detail = "Crewdesk could not go on with this run because of a fault of its own."
+            return ending.failed(Reason.ERROR, detail, raw=ending.sentence(problem), session_id=spec.session_id)
+        finally:
+            await asyncio.shield(self._gone(spec, port))
+
+    async def _drive(self, spec: RunSpec, port: Port) -> Outcome:
+        """Start processes until one of them comes to an end; a dead one is followed by another that goes on where it stopped."""
+        prompt, start = spec.prompt, await self._first(spec, port)
+        crashes = overflows = 0
+        for nth in count(1):
+            conversation = self._conversation(spec, port, start, nth)
+            broken = await self._one(conversation, prompt)
+            if isinstance(broken, Outcome):
+                return broken
+            overflow = broken.outcome.reason is Reason.OUTPUT_TOO_LARGE
+            crashes, overflows = (crashes, overflows + 1) if overflow else (crashes + 1, overflows)
+            if overflows > 1 or crashes > self._limits.crashes or not (broken.progress or crashes <= 1):
+                return broken.outcome
+            stored = await _is_stored(port.session_store, spec.workspace, conversation.session_id)
+            session_id = conversation.session_id if stored else str(uuid.uuid4())
+            start = Start(session_id, stored, conversation.gate.plan_mode)
+            prompt = (AFTER_OVERFLOW if overflow else AFTER_CRASH) if stored else spec.prompt
+        raise AssertionError("unreachable")
+
+    def _conversation(self, spec: RunSpec, port: Port, start: Start, nth: int) -> Conversation:
+        launch = launcher.prepare(spec.env, run_id=spec.run_id, fence=spec.fence, home=Path(spec.home), nth=nth, cli=self._cli)
+        return Conversation(spec, port, launch, start, self._limits, f"{spec.run_id}:{spec.fence}:{nth}")
+
+    async def _one(self, conversation: Conversation, prompt: str) -> Outcome | Broken:
+        """Hold one conversation and see its process gone; an outcome counts only when its steps are stored."""
+        result: Outcome | Broken = ENDINGS[Directive.LOST]
+        hard = True
+        try:
+            result = await conversation.hold(prompt)
+            hard = result.kind is OutcomeKind.LOST
+        except Broken as problem:
+            result = problem
+        finally:
+            await asyncio.shield(self._close(conversation, hard=hard))
+        return ENDINGS[Directive.LOST] if conversation.lost else result
+
+    async def _close(self, conversation: Conversation, *, hard: bool) -> None:
+        """End the process (`hard`: at once) and store what it said last, unless the run is somebody else's."""
+        spec = conversation.spec
+        if conversation.connecting is not None:
+            conversation.connecting.cancel()
+        leaving = asyncio.create_task(_leave(conversation))
+        if not hard:
+            await asyncio.wait({leaving}, timeout=self._limits.close_s)
+        await self._kill(spec, 0.0 if hard else self._limits.term_s)
+        await asyncio.wait({leaving}, timeout=self._limits.gone_s)
+        if conversation.lost or (hard and conversation.reader is None):
+            await conversation.emitter.abandon()
+            return
+        try:
+            await conversation.emitter.drain()
+        except LeaseLost:
+            conversation.desk.lost = True
+
+    async def _gone(self, spec: RunSpec, port: Port) -> None:
+        """See every process of the run gone, whatever it left in the background, and say so."""
+        if not await self._kill(spec, self._limits.term_s):
+            log.error("processes of a run survive SIGKILL", extra={"run_id": spec.run_id, "fence": spec.fence})
+            return
+        with suppress(LeaseLost):
+            await port.note_process(0)
+
+    async def _kill(self, spec: RunSpec, term_s: float) -> bool:
+        return await processes.kill_run(spec.run_id, below_fence=spec.fence + 1, term_s=term_s, gone_s=self._limits.gone_s)
+
+    async def _first(self, spec: RunSpec, port: Port) -> Start:
+        """Resume where there is something to resume: a run that died before its first row was stored begins anew."""
+        if spec.session_id and await _is_stored(port.session_store, spec.workspace, spec.session_id):
+            return Start(spec.session_id, True, spec.plan_mode)
+        return Start(spec.new_session_id, False, spec.plan_mode)
+
+
+async def _leave(conversation: Conversation) -> None:
+    """Unwind the SDK's side; it closes the process's input first, which lets it flush its transcript."""
+    if conversation.connecting is not None:
+        with suppress(BaseException):
+            await conversation.connecting
+    with suppress(Exception):
+        await conversation.client.disconnect()
+    if conversation.reader is not None:
+        conversation.reader.cancel()
+        with suppress(BaseException):
+            await conversation.reader
+
+
+async def _is_stored(store: Any, workspace: str, session_id: str) -> bool:
+    return bool(await store.load({"project_key": project_key_for_directory(workspace), "session_id": session_id}))

@@ -1,0 +1,101 @@
+"""Knows when a process has nothing more to do: whose result a result is, what runs in the background, idle or not."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from claude_agent_sdk import (
+    TERMINAL_TASK_STATUSES,
+    Message,
+    ResultMessage,
+    SystemMessage,
+    TaskNotificationMessage,
+    TaskStartedMessage,
+    TaskUpdatedMessage,
+)
+
+AGENT_TASKS = frozenset({"local_agent", "local_workflow"})
+
+
+class Whose(StrEnum):
+    """What a result is the end of."""
+
+    OURS = "ours"  # a prompt of ours that was waited for
+    BACKGROUND = "background"  # a turn that a background task woke
+    LEFT_OVER = "left_over"  # a prompt that was interrupted or answered before
+
+
+@dataclass
+class Turns:
+    """The turns of one process. Feed it every message; ask `over`."""
+
+    pending: list[str] = field(default_factory=list)  # uuids of our prompts that have no result yet, oldest first
+    given_up: set[str] = field(default_factory=set)
+    background: dict[str, str] = field(default_factory=dict)  # task id → task type
+    idle: bool | None = None  # None: this Claude Code does not tell
+    results: int = 0  # of ours
+    seen: int = 0  # results of any kind
+
+    def sent(self, uuid: str) -> None:
+        """Remember a prompt; its result is waited for."""
+        self.pending.append(uuid)
+        self.idle = None if self.idle is None else False
+
+    def interrupted(self) -> None:
+        """Wait for no result any more: what still arrives belongs to what was interrupted."""
+        self.given_up.update(self.pending)
+        self.pending.clear()
+
+    @property
+    def over(self) -> bool:
+        """Every prompt has its result, no agent works in the background, and the process says it is idle."""
+        return not self.pending and self.results > 0 and not self.background and self.idle is not False
+
+    @property
+    def only_commands_left(self) -> bool:
+        """Nothing is left but background commands, which may run for ever."""
+        left = set(self.background.values())
+        return not self.pending and self.results > 0 and self.idle is not False and bool(left) and not left & AGENT_TASKS
+
+    def see(self, message: Message) -> None:
+        """Take in what a message says about tasks and idleness. Results go to `result`."""
+        if isinstance(message, TaskStartedMessage):
+            self.background[message.task_id] = message.task_type or ""
+        elif isinstance(message, TaskNotificationMessage):
+            self.background.pop(message.task_id, None)
+        elif isinstance(message, TaskUpdatedMessage):
+            if message.status in TERMINAL_TASK_STATUSES:
+                self.background.pop(message.task_id, None)
+        elif isinstance(message, SystemMessage):
+            self._see_system(message)
+
+    def _see_system(self, message: SystemMessage) -> None:
+        if message.subtype == "background_tasks_changed":  # the full set, whatever was missed before
+            tasks = message.data.get("tasks")
+            listed = [task for task in tasks if isinstance(task, dict)] if isinstance(tasks, list) else []
+            self.background = {str(task.get("task_id", "")): str(task.get("task_type", "")) for task in listed}
+        elif message.subtype == "session_state_changed":
+            self.idle = message.data.get("state") == "idle"
+
+    def result(self, message: ResultMessage) -> Whose:
+        """Say whose result this is; one of ours is then no longer waited for."""
+        self.seen += 1
+        answered = _answered(message)
+        if answered:
+            mine = [uuid for uuid in self.pending if uuid in answered]
+            self.pending = [uuid for uuid in self.pending if uuid not in answered]
+            if mine:
+                self.results += 1
+                return Whose.OURS
+            return Whose.LEFT_OVER
+        if message.origin is not None and message.origin["kind"] != "human":
+            return Whose.BACKGROUND
+        if not self.pending:
+            return Whose.LEFT_OVER
+        self.pending.pop(0)
+        self.results += 1
+        return Whose.OURS
+
+
+def _answered(message: ResultMessage) -> Sequence[str]:
+    return message.user_message_uuids or ([message.user_message_uuid] if message.user_message_uuid else [])
