@@ -1,0 +1,93 @@
+"""Budgets: levels, safe defaults, the tightest of nested limits, and the pace of spending."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+WRAP_UP_AT: Final = 0.80
+CHECKPOINT_AT: Final = 0.95
+DEFAULT_TEAM_USD: Final = 20.0
+DEFAULT_TEAM_TOKENS: Final = 20_000_000
+DEFAULT_TASK_USD: Final = 5.0
+DEFAULT_TASK_TOKENS: Final = 5_000_000
+DEFAULT_SERVER_USD_A_DAY: Final = 200.0
+"""What holds where no limit was set: enough for honest work of an afternoon, and a bound for a loop."""
+PACE_MIN_S: Final = 600.0
+"""A forecast from less than this is a guess and is not given."""
+
+
+class Level(StrEnum):
+    """How far a budget is used up, and what follows from it."""
+
+    OK = "ok"
+    WRAP_UP = "wrap_up"  # 80 %: the agent is told to come to an end
+    CHECKPOINT = "checkpoint"  # 95 %: what is done is saved
+    USED_UP = "used_up"  # 100 %: interrupt, park, ask the lead
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One limit: `used` of `limit` (USD or tokens, the same unit) at `scope` (server, team, task, run)."""
+
+    scope: str
+    used: float
+    limit: float
+
+    @property
+    def fraction(self) -> float:
+        """Share used: 0.8 at 80 %, above 1 when overshot. A limit of 0 or less is used up from the start."""
+        return self.used / self.limit if self.limit > 0 else float("inf")
+
+    @property
+    def level(self) -> Level:
+        """The level this limit has reached."""
+        return level(self.used, self.limit)
+
+    @property
+    def left(self) -> float:
+        """What may still be used; never below 0."""
+        return max(0.0, self.limit - self.used)
+
+
+def level(used: float, limit: float) -> Level:
+    """Return how far `used` of `limit` is; both in the same unit. A limit of 0 or less is used up."""
+    fraction = Limit("", used, limit).fraction
+    if fraction >= 1:
+        return Level.USED_UP
+    if fraction >= CHECKPOINT_AT:
+        return Level.CHECKPOINT
+    return Level.WRAP_UP if fraction >= WRAP_UP_AT else Level.OK
+
+
+def tightest(limits: Iterable[tuple[str, float, float | None]]) -> Limit | None:
+    """Return the limit that is used up furthest of `(scope, used, limit)`, None where no limit is set.
+
+    Shares are compared, so limits in USD and in tokens may be mixed. Of equal ones the first, the outermost, is returned.
+    """
+    found = [Limit(scope, used, limit) for scope, used, limit in limits if limit is not None]
+    return max(found, key=lambda one: one.fraction, default=None)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Where spending leads: `total` at the end of the period, `used_up_in_s` seconds from now (None: not before the end)."""
+
+    total: float
+    used_up_in_s: float | None
+
+
+def pace(used: float, limit: float, *, elapsed_s: float, period_s: float | None = None) -> Pace | None:
+    """Return the forecast at the rate so far, None before `PACE_MIN_S` of data.
+
+    `period_s` is the whole length the budget is for; without it only the time left is forecast and `total` is what is used.
+    """
+    if elapsed_s < PACE_MIN_S or used < 0:
+        return None
+    rate = used / elapsed_s
+    total = max(used, rate * period_s) if period_s is not None else used
+    if used >= limit:
+        return Pace(total, 0.0)
+    in_s = (limit - used) / rate if rate > 0 else None
+    late = in_s is not None and period_s is not None and elapsed_s + in_s > period_s
+    return Pace(total, None if late else in_s)
