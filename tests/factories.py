@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from tasks_app import models
 from tasks_app.domain.ids import new_id
-from tasks_app.domain.leases import LEASE_S
+from tasks_app.domain.leases import LEASE_S, NEVER
 from tasks_app.domain.statuses import AgentStatus, DecisionKind, DecisionStatus, Reason, RunStatus, StepKind, TaskStatus
 
 PASSWORD = "correct horse battery"
@@ -170,7 +170,7 @@ class RunFactory(factory.django.DjangoModelFactory):
         waiting_for_worker = factory.Trait(status=RunStatus.PENDING.value, lease_until=0, worker="", pid=0)
         lost = factory.Trait(lease_until=factory.LazyFunction(lambda: time.time() - 30))
         parked = factory.Trait(
-            status=RunStatus.PENDING.value, reason=Reason.PARKED.value, lease_until=0, worker="", pid=0, due_at=4102444800.0
+            status=RunStatus.PENDING.value, reason=Reason.PARKED.value, lease_until=0, worker="", pid=0, due_at=NEVER
         )
         ended = factory.Trait(
             status=RunStatus.COMPLETED.value,
@@ -328,6 +328,7 @@ class DecisionFactory(factory.django.DjangoModelFactory):
     )
     payload = factory.LazyAttribute(lambda o: json.loads(json.dumps(PAYLOADS[DecisionKind(o.kind)])))
     payload_hash = factory.LazyAttribute(lambda o: payload_hash(o.payload))
+    ask_key = factory.LazyAttribute(lambda o: o.payload_hash)
     opened_at = factory.LazyFunction(lambda: ago(minutes=4, seconds=12))
 
 

@@ -1,0 +1,167 @@
+"""How numbers, times and states are written: the exact words of the pages, and nothing else."""
+
+import datetime as dt
+from decimal import Decimal
+
+from django import template
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from tasks_app.selectors.states import ContextUse
+
+register = template.Library()
+
+WARN, CRITICAL = 80, 90
+COMPACTED_NEWS_S = 600
+"""For so long after a compaction the fresh percentage says that it comes from one."""
+
+
+@register.filter
+def tokens(value: int | None) -> str:
+    """`950`, `412 k`, `1.84 M`; None: `tokens not reported`."""
+    if value is None:
+        return "tokens not reported"
+    if value < 1_000:
+        return str(value)
+    if value < 999_500:
+        return f"{round(value / 1_000)} k"
+    return f"{value / 1_000_000:.2f} M"
+
+
+@register.filter
+def usd(value: Decimal | float | str | None) -> str:
+    """`$4.62`, `<$0.01`, `$1,204.00`; None: `cost not reported`. Never $0.00 for what is unknown."""
+    if value is None or value == "":
+        return "cost not reported"
+    amount = Decimal(str(value))
+    return "<$0.01" if 0 < amount < Decimal("0.01") else f"${amount:,.2f}"
+
+
+@register.filter
+def usd_short(value: Decimal | None) -> str:
+    """A budget: `$60`, or `$4.50` where cents matter."""
+    if value is None:
+        return "no budget"
+    return f"${value:,.0f}" if value == value.to_integral_value() else f"${value:,.2f}"
+
+
+@register.filter
+def usd_whole(value: Decimal | None) -> str:
+    """An estimate: `$58`; small ones keep their cents."""
+    return "unknown" if value is None else f"${value:,.0f}" if value >= 10 else usd(value)
+
+
+@register.filter
+def clock(seconds: float | None) -> str:
+    """A span: `4:12`, `2:31:08`; None: a dash."""
+    if seconds is None:
+        return "–"
+    whole = max(int(seconds), 0)
+    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+@register.filter
+def minutes(value: float) -> str:
+    """Minutes without needless decimals: `5`, `7.5`."""
+    return f"{value:g}"
+
+
+def span_s(since: dt.datetime | None, until: dt.datetime | None = None) -> float:
+    """Return the seconds from `since` to `until` (now), never negative; 0 where nothing has begun."""
+    return max(((until or timezone.now()) - since).total_seconds(), 0.0) if since else 0.0
+
+
+@register.filter
+def ago(since: dt.datetime | None) -> SafeString | str:
+    """How long since: a `<time>` that the page's script keeps ticking; `4:12`, after an hour `2 h 05 min`, then `Tue 14:03`."""
+    if since is None:
+        return "–"
+    return _time(since, age_text(since, timezone.now()), "since")
+
+
+@register.filter
+def left(until: dt.datetime | None) -> SafeString | str:
+    """How long until: a `<time>` that counts down; `5:48`, `0:00` once it is past."""
+    if until is None:
+        return "–"
+    return _time(until, clock(max((until - timezone.now()).total_seconds(), 0)), "until")
+
+
+def age_text(since: dt.datetime, now: dt.datetime) -> str:
+    """`4:12` under an hour, `2 h 05 min` under a day, then `Tue 14:03`, after a week `3 Nov 14:03`."""
+    seconds = max((now - since).total_seconds(), 0)
+    if seconds < 3600:
+        return clock(seconds)
+    if seconds < 86_400:
+        return f"{int(seconds // 3600)} h {int(seconds // 60 % 60):02} min"
+    local = timezone.localtime(since)
+    return local.strftime("%a %H:%M") if seconds < 7 * 86_400 else f"{local.day} {local:%b %H:%M}"
+
+
+@register.filter
+def at(moment: dt.datetime | None) -> SafeString | str:
+    """When, to the second: `10:44:31`, on another day with the date; a `<time>`."""
+    if moment is None:
+        return "–"
+    local = timezone.localtime(moment)
+    text = local.strftime("%H:%M:%S") if local.date() == timezone.localtime().date() else f"{local.day} {local:%b %H:%M:%S}"
+    return _time(moment, text, "")
+
+
+def _time(moment: dt.datetime, text: str, ticking: str) -> SafeString:
+    stamp = moment.isoformat()
+    attribute = format_html(' data-{}="{}"', ticking, stamp) if ticking else ""
+    return format_html('<time class="n" datetime="{}" title="{}"{}>{}</time>', stamp, stamp, attribute, text)
+
+
+@register.filter
+def context_text(use: ContextUse | None) -> str:
+    """`63%`, `81% · warn`, `92% · critical`, `>100% · critical`, `context not reported`, `context not reported · compacted`."""
+    if use is None or use.percent is None:
+        return "context not reported" + (" · compacted" if use and use.compacted_at else "")
+    percent = use.percent
+    text = f"{percent}%" if percent <= 100 else ">100%"
+    return f"{text} · {word}" if (word := level_word(percent)) else text
+
+
+@register.filter
+def context_compacted(use: ContextUse | None) -> bool:
+    """Whether the percentage is news because the context was compacted a short while ago."""
+    return bool(use and use.compacted_at and use.percent is not None and span_s(use.compacted_at) < COMPACTED_NEWS_S)
+
+
+@register.filter
+def context_tokens(use: ContextUse | None) -> str:
+    """`162 k of 200 k`, or nothing while it is unknown."""
+    return f"{tokens(use.tokens)} of {tokens(use.window)}" if use and use.percent is not None else ""
+
+
+def level_word(percent: int) -> str:
+    """`critical` from 90, `warn` from 80, else nothing."""
+    return "critical" if percent >= CRITICAL else "warn" if percent >= WARN else ""
+
+
+@register.filter
+def percent_level(percent: int | None) -> str:
+    """The CSS class of a share: `crit`, `warn` or nothing."""
+    return {"critical": "crit", "warn": "warn"}.get(level_word(percent), "") if percent is not None else ""
+
+
+@register.filter
+def bar(percent: int | None) -> int:
+    """The width of a bar of 100: never outside of it."""
+    return max(0, min(100, percent or 0))
+
+
+@register.filter
+def plural(count: int, word: str) -> str:
+    """`1 task`, `2 tasks`."""
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+
+
+@register.filter
+def actor(name: str) -> str:
+    """Who, for people: `user:anna` -> `anna`, `agent:builder-1` -> `builder-1`, `system` -> `Crewdesk`."""
+    return "Crewdesk" if name in ("system", "") else name.partition(":")[2] or name

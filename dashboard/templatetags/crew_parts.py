@@ -1,0 +1,118 @@
+"""Small drawn parts: icons, pills and bars. Bars are SVG attributes, for the content policy forbids inline style."""
+
+import datetime as dt
+from typing import Any
+
+from django import template
+from django.templatetags.static import static
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from dashboard.templatetags.crew_format import _time, bar, clock, context_text, level_word, minutes, percent_level, span_s
+from dashboard.templatetags.crew_words import Look, look
+from tasks_app.selectors.states import ContextUse
+
+register = template.Library()
+
+
+@register.simple_tag
+def icon(name: str, css: str = "") -> SafeString:
+    """An icon of the sprite; hidden from screen readers, for a word always stands beside it."""
+    return format_html(
+        '<svg class="i{}" aria-hidden="true"><use href="{}#{}"/></svg>', f" {css}" if css else "", static("icons.svg"), name
+    )
+
+
+@register.simple_tag
+def pill(state: str, family: str, word: str = "") -> SafeString:
+    """A state as icon and word on its colour."""
+    found: Look = look(state, family)
+    spin = "spin" if found.icon == "loader-circle" else ""
+    return format_html('<span class="pill {}">{}{}</span>', found.css, icon(found.icon, spin), word or found.word)
+
+
+@register.simple_tag
+def state_icon(state: str, family: str) -> SafeString:
+    """The icon of a state in its colour, with the word for screen readers."""
+    found: Look = look(state, family)
+    return format_html('<span class="{}">{}<span class="vh">{}</span></span>', found.css.replace("s-", "t-"), icon(found.icon), found.word)
+
+
+MARKS = mark_safe('<rect class="mark" x="80" width=".6" height="8"/><rect class="mark" x="90" width=".6" height="8"/>')  # noqa: S308 - constant
+HATCH = mark_safe(  # noqa: S308 - constant
+    '<path class="hatch" d="M0 8 8 0M12 8 20 0M24 8 32 0M36 8 44 0M48 8 56 0M60 8 68 0M72 8 80 0M84 8 92 0"/>'
+)
+
+
+@register.simple_tag
+def context_meter(use: ContextUse | None, name: str) -> SafeString:
+    """How full a context is, with ticks at 80 and 90 %; hatched while it is unknown."""
+    percent = use.percent if use else None
+    if percent is None:
+        return format_html(
+            '<svg class="meter" role="img" aria-label="{} context not reported" viewBox="0 0 100 8" preserveAspectRatio="none">{}</svg>',
+            name,
+            HATCH,
+        )
+    words = f"{percent} percent" + {"warn": ", warning", "critical": ", critical"}.get(level_word(percent), "")
+    return format_html(
+        '<svg class="meter" role="meter" aria-label="{} context" aria-valuemin="0" aria-valuemax="100" aria-valuenow="{}" '
+        'aria-valuetext="{}" viewBox="0 0 100 8" preserveAspectRatio="none"><rect class="{}" width="{}" height="8"/>{}</svg>',
+        name,
+        bar(percent),
+        words,
+        percent_level(percent),
+        bar(percent),
+        MARKS,
+    )
+
+
+@register.simple_tag
+def elapsed(since: dt.datetime | None, low: float, high: float, until: dt.datetime | None = None) -> SafeString | str:
+    """`27:42 of 5–30 min`; past it `33:12 · over by 3:12`; ended early `2:10 · short, check result`. Ticks while it is open."""
+    if since is None:
+        return "not started"
+    seconds = span_s(since, until)
+    shown = _time(since, clock(seconds), "since") if until is None else format_html('<span class="n">{}</span>', clock(seconds))
+    if seconds > high * 60:
+        limit = since + dt.timedelta(minutes=high)
+        past = _time(limit, clock(seconds - high * 60), "since") if until is None else clock(seconds - high * 60)
+        return format_html('{} <span class="t-fail">· over by {}</span>', shown, past)
+    if until is not None and seconds < low * 60:
+        return format_html('{} <span class="muted">· short, check result</span>', shown)
+    return format_html('{} <span class="muted">of {}–{} min</span>', shown, minutes(low), minutes(high))
+
+
+@register.simple_tag
+def window_bar(since: dt.datetime | None, low: float, high: float, until: dt.datetime | None = None) -> SafeString:
+    """Elapsed time against the expected window: the whole bar is 1.5 times the upper limit."""
+    whole = max(high * 1.5, 0.01)
+    spent = span_s(since, until) / 60
+    x, width = low * 100 / whole, (high - low) * 100 / whole
+    css = "over" if spent > high else "early" if spent < low else "at"
+    return format_html(
+        '<svg class="meter win" role="img" aria-label="{} minutes elapsed; expected {} to {}" viewBox="0 0 100 12" '
+        'preserveAspectRatio="none"><rect class="band" x="{}" width="{}" height="12"/><rect class="{}" width="{}" height="5" y="3.5"/>'
+        '<rect class="mark" x="{}" width=".6" height="12"/><rect class="mark" x="{}" width=".6" height="12"/></svg>',
+        round(spent),
+        minutes(low),
+        minutes(high),
+        *(f"{value:.1f}" for value in (x, width)),
+        css,
+        f"{min(spent * 100 / whole, 100):.1f}",
+        f"{x:.1f}",
+        f"{x + width:.1f}",
+    )
+
+
+@register.filter
+def get(mapping: dict[str, Any], key: str) -> Any:
+    """Return a value by a key that a template holds in a variable."""
+    return mapping.get(key)
+
+
+@register.filter
+def is_past(moment: dt.datetime | None) -> bool:
+    """Whether a moment has come."""
+    return moment is not None and moment <= timezone.now()

@@ -1,0 +1,170 @@
+"""The fixed vocabulary: word, icon and colour of each state and kind, and the sentences built from counts."""
+
+from typing import NamedTuple
+
+from django import template
+
+from dashboard.templatetags.crew_format import tokens, usd, usd_short
+from tasks_app.domain.graph import Why
+from tasks_app.domain.statuses import DecisionKind
+from tasks_app.selectors.states import AgentState, TaskState, TeamState
+from tasks_app.selectors.tasks import Obstacle, TaskCard
+from tasks_app.selectors.teams import Counts, TeamSummary
+
+register = template.Library()
+
+
+class Look(NamedTuple):
+    """How a state looks: always an icon and a word, never colour alone."""
+
+    word: str
+    icon: str
+    css: str
+
+
+WAIT = Look("Waiting for you", "hand", "s-wait")
+FAIL = Look("Failed", "circle-x", "s-fail")
+BLOCK = Look("Blocked", "circle-pause", "s-block")
+FLIGHT = Look("In flight", "loader-circle", "s-run")
+QUEUE = Look("Queued", "circle-dashed", "s-queue")
+DONE = Look("Done", "circle-check", "s-done")
+
+TASK: dict[str, Look] = {
+    TaskState.WAITING: WAIT,
+    TaskState.FAILED: FAIL,
+    TaskState.BLOCKED: BLOCK,
+    TaskState.IN_FLIGHT: FLIGHT,
+    TaskState.QUEUED: QUEUE,
+    TaskState.DONE: DONE,
+    TaskState.CANCELLED: Look("Cancelled", "circle-slash", "s-queue"),
+}
+AGENT: dict[str, Look] = {
+    AgentState.WORKING: Look("Working", "loader-circle", "s-run"),
+    AgentState.WAITING: WAIT,
+    AgentState.IDLE: Look("Idle", "circle-dashed", "s-queue"),
+    AgentState.STOPPED: Look("Stopped", "square", "s-queue"),
+    AgentState.LOST: Look("Lost", "triangle-alert", "s-fail"),
+}
+TEAM: dict[str, Look] = {
+    TeamState.WAITING: WAIT,
+    TeamState.FAILED: FAIL,
+    TeamState.LOST: Look("Agent lost", "triangle-alert", "s-fail"),
+    TeamState.OVER_TIME: Look("Over time", "clock", "s-wait"),
+    TeamState.BLOCKED: BLOCK,
+    TeamState.CONTEXT: Look("Context critical", "gauge", "s-fail"),
+    TeamState.IN_FLIGHT: FLIGHT,
+    TeamState.QUEUED: QUEUE,
+    TeamState.DONE: DONE,
+}
+RUN: dict[str, Look] = {
+    "pending": Look("Parked", "circle-pause", "s-queue"),
+    "running": Look("Running", "loader-circle", "s-run"),
+    "completed": Look("Completed", "circle-check", "s-done"),
+    "failed": FAIL,
+    "killed": Look("Stopped", "square", "s-queue"),
+}
+KIND: dict[str, Look] = {
+    DecisionKind.PERMISSION: Look("Permission", "shield-question-mark", "s-wait"),
+    DecisionKind.PLAN: Look("Plan approval", "clipboard-check", "s-wait"),
+    DecisionKind.QUESTION: Look("Question", "message-circle-question-mark", "s-wait"),
+    DecisionKind.ESCALATION: Look("Escalation", "triangle-alert", "s-wait"),
+    DecisionKind.BUDGET: Look("Budget", "coins", "s-wait"),
+    DecisionKind.STALL: Look("Quiet agent", "clock", "s-wait"),
+}
+CHOICE: dict[str, str] = {
+    "allow": "allowed once",
+    "allow_rule": "allowed in this task",
+    "deny": "denied",
+    "approve": "approved",
+    "approve_changes": "approved with changes",
+    "revise": "sent back",
+    "answer": "answered",
+    "dismiss": "dismissed",
+    "raise": "budget raised",
+    "smaller_model": "to finish with a smaller model",
+    "stop": "stopped",
+    "wait": "to wait",
+    "retry": "retried",
+}
+WHY: dict[Why, str] = {
+    Why.FAILED: "failed",
+    Why.CANCELLED: "was cancelled",
+    Why.CYCLE: "waits for itself in a circle",
+    Why.MISSING: "does not exist",
+}
+
+
+@register.filter
+def look(state: str, family: str) -> Look:
+    """Return how a state of the family `task`, `agent`, `team`, `run` or `kind` looks."""
+    return {"task": TASK, "agent": AGENT, "team": TEAM, "run": RUN, "kind": KIND}[family][state]
+
+
+@register.filter
+def choice_word(choice: str) -> str:
+    """What the lead decided, as a participle: `allowed once`."""
+    return CHOICE.get(choice, choice or "closed")
+
+
+@register.filter
+def progress(counts: Counts) -> str:
+    """`41 of 59 done · 5 in flight · 2 waiting · 1 blocked · 1 failed · 9 queued`: parts of zero are left out, except done."""
+    parts = [f"{counts.done} of {counts.total} done"]
+    for number, word in (
+        (counts.in_flight, "in flight"),
+        (counts.waiting, "waiting"),
+        (counts.blocked, "blocked"),
+        (counts.failed, "failed"),
+        (counts.queued, "queued"),
+        (counts.cancelled, "cancelled"),
+    ):
+        if number:
+            parts.append(f"{number} {word}")
+    return " · ".join(parts)
+
+
+@register.filter
+def segments(counts: Counts) -> list[tuple[str, float, float]]:
+    """The bar of a team as (CSS class, x, width) of 100, most finished first."""
+    found, x = [], 0.0
+    for css, number in (
+        ("d", counts.done),
+        ("r", counts.in_flight),
+        ("w", counts.waiting),
+        ("b", counts.blocked),
+        ("f", counts.failed),
+        ("q", counts.queued),
+    ):
+        width = number * 100 / counts.total if counts.total else 0.0
+        if width:
+            found.append((css, round(x, 2), round(width, 2)))
+        x += width
+    return found
+
+
+@register.filter
+def spending(team: TeamSummary) -> str:
+    """`$41.20 of $60 · 69% · warn · 1.84 M tok`; above the budget `over by $2.10 · new tasks held`."""
+    parts = [usd(team.used_usd) + (f" of {usd_short(team.budget_usd)}" if team.budget_usd is not None else "")]
+    percent = team.percent
+    if percent is not None and percent < 100:
+        parts.append(f"{percent}%" + (" · critical" if percent >= 90 else " · warn" if percent >= 80 else ""))
+    elif team.budget_usd is not None and team.used_usd is not None and percent is not None:
+        parts.append(f"over by {usd(team.used_usd - team.budget_usd)} · new tasks held")
+    parts.append(f"{tokens(team.used_tokens)} tok")
+    return " · ".join(parts)
+
+
+@register.filter
+def obstacle(found: Obstacle) -> str:
+    """Why a dependency is in the way: `T-41`, `T-41, which failed`, `T-44, which can never start: T-41 was cancelled`."""
+    if not found.never:
+        return ""
+    word = WHY.get(found.why, "is not done")
+    return f"which {word}" if found.root.pk == found.task.pk else f"which can never start: {found.root.label} {word}"
+
+
+@register.filter
+def attempt(card: TaskCard) -> str:
+    """`attempt 2 of 3`."""
+    return f"attempt {max(card.attempts, 1)} of {card.attempts_allowed}"

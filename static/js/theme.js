@@ -1,0 +1,23 @@
+// Sets the colours before the first paint: as the system wants, or as this person chose. Loaded blocking, in the head.
+(() => {
+  const NAMES = { "": "as the system", light: "light", dark: "dark" };
+  const NEXT = { "": "light", light: "dark", dark: "" };
+  const read = () => { try { return localStorage.getItem("theme") || ""; } catch { return ""; } };
+  const keep = (theme) => { try { localStorage.setItem("theme", theme); } catch { /* private mode: for this page only */ } };
+  let theme = read();
+  const apply = () => {
+    if (theme) document.documentElement.dataset.theme = theme;
+    else delete document.documentElement.dataset.theme;
+    const button = document.getElementById("theme");
+    if (!button) return;
+    button.hidden = false;
+    button.setAttribute("aria-label", `Colours: ${NAMES[theme]}. Change`);
+    const use = button.querySelector("use");
+    use.setAttribute("href", use.getAttribute("href").replace(/#.*/, theme === "dark" ? "#moon" : "#sun"));
+  };
+  apply();
+  document.addEventListener("DOMContentLoaded", () => {
+    apply();
+    document.getElementById("theme")?.addEventListener("click", () => { theme = NEXT[theme]; keep(theme); apply(); });
+  });
+})();

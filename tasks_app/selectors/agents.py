@@ -1,0 +1,195 @@
+"""Agents as pages show them: what each does now, how full its context is, what it has used."""
+
+import datetime as dt
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+from tasks_app.domain.ids import task_label
+from tasks_app.domain.leases import LEASE_S
+from tasks_app.domain.statuses import OPEN_RUN, AgentStatus, DecisionStatus, RunStatus
+from tasks_app.models import Agent, Decision, Run
+from tasks_app.selectors.clock import DatabaseNow
+from tasks_app.selectors.states import AgentState, ContextUse, over_time
+
+
+@dataclass(frozen=True)
+class OpenRun:
+    """The open run of an agent: at most one exists."""
+
+    id: str
+    task_id: int
+    task_number: int
+    task_title: str
+    attempt: int
+    status: RunStatus
+    started_at: dt.datetime | None
+    expected_min: float
+    expected_max: float
+    silent_s: float  # since the last heartbeat; meaningful while running
+    stopping: bool
+    due: bool  # pending and may be claimed at once
+    last_step_at: dt.datetime | None
+
+    @property
+    def label(self) -> str:
+        """`T-42`."""
+        return task_label(self.task_number)
+
+    @property
+    def alive(self) -> bool:
+        """Whether a worker holds a live lease on it."""
+        return self.status is RunStatus.RUNNING and self.silent_s < LEASE_S
+
+
+@dataclass(frozen=True)
+class OpenAsk:
+    """The oldest open decision of an agent or task."""
+
+    id: str
+    kind: str
+    title: str
+    opened_at: dt.datetime
+    parked: bool
+
+
+@dataclass(frozen=True)
+class AgentCard:
+    """All that a card says about an agent."""
+
+    pk: int
+    team_id: int
+    team_slug: str
+    team_name: str
+    rehearsal: bool
+    name: str
+    role: str
+    model: str
+    plan_mode: bool
+    state: AgentState
+    note: str  # the reason behind the state, in words; may be empty
+    run: OpenRun | None
+    ask: OpenAsk | None
+    now: str
+    context: ContextUse
+    used_tokens: int
+    cached_tokens: int
+    used_usd: Decimal | None  # None: never reported
+    last_event_at: dt.datetime | None
+    over: bool
+
+
+def of_teams(team_ids: Collection[int]) -> list[AgentCard]:
+    """Return the agents of these teams in their order; three queries."""
+    return _cards(Agent.objects.filter(team_id__in=team_ids))
+
+
+def by_ids(agent_ids: Iterable[int]) -> dict[int, AgentCard]:
+    """Return the agents of these ids that exist, by id; three queries."""
+    return {card.pk: card for card in _cards(Agent.objects.filter(pk__in=list(agent_ids)))}
+
+
+def ids_of_teams(team_ids: Collection[int]) -> dict[int, list[int]]:
+    """Return the ids of the agents of each team, in their order; one query."""
+    found: dict[int, list[int]] = {team_id: [] for team_id in team_ids}
+    for pk, team_id in Agent.objects.filter(team_id__in=team_ids).values_list("pk", "team_id"):
+        found[team_id].append(pk)
+    return found
+
+
+def open_runs(where: Q) -> list[tuple[int, int, OpenRun]]:
+    """Return (agent id, team id, run) of the open runs that match; one query."""
+    rows = (
+        Run.objects.filter(where, status__in=[status.value for status in OPEN_RUN])
+        .annotate(silent_s=DatabaseNow() - F("lease_until") + LEASE_S, due_in=F("due_at") - DatabaseNow())
+        .values_list(
+            "agent_id",
+            "team_id",
+            "id",
+            "task_id",
+            "task__number",
+            "task__title",
+            "attempt",
+            "status",
+            "started_at",
+            "task__expected_min",
+            "task__expected_max",
+            "silent_s",
+            "stop_asked_at",
+            "due_in",
+            "last_step_at",
+        )
+    )
+    return [
+        (row[0], row[1], OpenRun(*row[2:7], RunStatus(row[7]), *row[8:12], row[12] is not None, row[13] <= 0, row[14]))
+        for row in rows
+    ]
+
+
+def open_asks(where: Q) -> list[tuple[int | None, int | None, OpenAsk]]:
+    """Return (agent id, task id, decision) of the open decisions that match, oldest first; one query."""
+    rows = Decision.objects.filter(where, status=DecisionStatus.OPEN.value).values_list(
+        "agent_id", "task_id", "id", "kind", "title", "opened_at", "parked"
+    )
+    return [(row[0], row[1], OpenAsk(*row[2:])) for row in rows]
+
+
+def _cards(agents: QuerySet[Agent]) -> list[AgentCard]:
+    found = list(agents.select_related("team"))
+    ids = [agent.pk for agent in found]
+    runs = {agent_id: run for agent_id, _, run in open_runs(Q(agent_id__in=ids))}
+    asks = {agent_id: ask for agent_id, _, ask in reversed(open_asks(Q(agent_id__in=ids, run__isnull=False)))}
+    now = timezone.now()
+    return [_card(agent, runs.get(agent.pk), asks.get(agent.pk), now) for agent in found]
+
+
+def _card(agent: Agent, run: OpenRun | None, ask: OpenAsk | None, now: dt.datetime) -> AgentCard:
+    state, note = state_of(AgentStatus(agent.status), run, ask)
+    return AgentCard(
+        pk=agent.pk,
+        team_id=agent.team_id,
+        team_slug=agent.team.slug,
+        team_name=agent.team.name,
+        rehearsal=agent.team.rehearsal,
+        name=agent.name,
+        role=agent.role,
+        model=agent.model,
+        plan_mode=agent.plan_mode,
+        state=state,
+        note=note,
+        run=run,
+        ask=ask,
+        now=_now_text(agent.now_text, state, run, ask),
+        context=ContextUse(agent.context_tokens, agent.context_window, agent.compacted_at),
+        used_tokens=agent.used_tokens,
+        cached_tokens=agent.cached_tokens,
+        used_usd=agent.used_usd if agent.cost_known else None,
+        last_event_at=agent.last_event_at,
+        over=run is not None and over_time(run.started_at, run.expected_max, now),
+    )
+
+
+def state_of(status: AgentStatus, run: OpenRun | None, ask: OpenAsk | None) -> tuple[AgentState, str]:
+    """Return the state of an agent and the reason behind it, which may be empty. "Working" needs a live lease."""
+    if ask is not None:
+        return AgentState.WAITING, "parked: your answer is kept until the agent goes on" if ask.parked else ""
+    if run is not None and run.alive:
+        return AgentState.WORKING, "stopping" if run.stopping else ""
+    if run is not None and run.status is RunStatus.RUNNING:
+        return AgentState.LOST, "another worker takes it up"
+    if status is AgentStatus.STOPPED:
+        return AgentState.STOPPED, "stopped by the lead"
+    if run is not None:
+        return AgentState.IDLE, f"{run.label} waits for a free worker" if run.due else f"{run.label} goes on later"
+    return AgentState.IDLE, ""
+
+
+def _now_text(text: str, state: AgentState, run: OpenRun | None, ask: OpenAsk | None) -> str:
+    if ask is not None:
+        return ask.title
+    if state is AgentState.WORKING and run is not None:
+        return text or run.task_title
+    return run.task_title if run is not None else ""

@@ -1,0 +1,23 @@
+"""The database's clock as an expression: leases compare times of one clock only, whatever the hosts' clocks say."""
+
+from typing import Any
+
+from django.db.models import FloatField, Func
+
+
+class DatabaseNow(Func):
+    """Now in Unix seconds, as the database sees it, with a resolution of 1 ms or better."""
+
+    template = "0"
+    output_field = FloatField()
+    arity = 0
+
+    def as_sqlite(self, compiler: Any, connection: Any, **extra_context: Any) -> Any:
+        """SQLite: Julian days."""
+        return self.as_sql(compiler, connection, template="((julianday('now') - 2440587.5) * 86400.0)", **extra_context)
+
+    def as_postgresql(self, compiler: Any, connection: Any, **extra_context: Any) -> Any:
+        """PostgreSQL: `clock_timestamp`, for `now()` stands still within a transaction."""
+        return self.as_sql(
+            compiler, connection, template="extract(epoch from clock_timestamp())::double precision", **extra_context
+        )

@@ -1,0 +1,195 @@
+"""The inbox: what waits for the lead, in order, and each decision as its page shows it."""
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from tasks_app.domain.graph import waiting_behind
+from tasks_app.domain.ids import task_label
+from tasks_app.domain.statuses import DecisionKind, DecisionStatus, TaskStatus
+from tasks_app.models import Decision, Dependency, Step
+
+STEPS_BEFORE = 6
+
+
+@dataclass(frozen=True)
+class Item:
+    """One row of the inbox."""
+
+    id: str
+    team_id: int
+    team_slug: str
+    team_name: str
+    rehearsal: bool
+    kind: DecisionKind
+    status: DecisionStatus
+    title: str
+    agent_pk: int | None
+    agent: str
+    task_pk: int | None
+    task_number: int | None
+    task_title: str
+    run_id: str
+    opened_at: dt.datetime
+    expires_at: dt.datetime | None
+    snoozed_until: dt.datetime | None
+    parked: bool
+    blocks_work: bool  # other tasks wait behind it, or it holds a running process
+    behind: int  # how many tasks wait behind its task
+
+    @property
+    def task_label(self) -> str:
+        """`T-42`, or nothing."""
+        return task_label(self.task_number) if self.task_number is not None else ""
+
+    @property
+    def open(self) -> bool:
+        """Whether it still waits for an answer."""
+        return self.status is DecisionStatus.OPEN
+
+
+@dataclass(frozen=True)
+class Detail:
+    """One decision with all that its page shows."""
+
+    item: Item
+    payload: Mapping[str, Any]
+    payload_hash: str
+    version: int
+    subagent: str
+    choice: str
+    note: str
+    answer: Mapping[str, Any]
+    answered_by: str
+    answered_at: dt.datetime | None
+    closed_why: str
+    delivered_at: dt.datetime | None
+    workspace: str
+    before: tuple[tuple[dt.datetime, str, str], ...]  # (when, kind, text) of the last steps before it was asked
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What the attention bar says."""
+
+    count: int
+    snoozed: int
+    oldest: Item | None
+
+
+def open_items(team_ids: Collection[int], *, kind: str = "") -> list[Item]:
+    """Return what waits: first what blocks work, then the rest, oldest first in both; snoozed ones last. Two queries."""
+    rows = list(_rows(team_ids).filter(status=DecisionStatus.OPEN.value))
+    behind = _behind({row.team_id for row in rows})
+    items = [_item(row, behind) for row in rows if not kind or row.kind == kind]
+    now = timezone.now()
+    return sorted(items, key=lambda item: (_snoozed(item, now), not item.blocks_work, item.opened_at, item.id))
+
+
+def waiting(team_ids: Collection[int]) -> Waiting:
+    """Return how much waits and what has waited longest, snoozed ones counted apart; one query."""
+    rows = list(_rows(team_ids).filter(status=DecisionStatus.OPEN.value))
+    now = timezone.now()
+    awake = [row for row in rows if row.snoozed_until is None or row.snoozed_until <= now]
+    return Waiting(len(rows), len(rows) - len(awake), _item((awake or rows)[0], {}) if rows else None)
+
+
+def counts_by_kind(team_ids: Collection[int]) -> Mapping[str, int]:
+    """Return how many open decisions of each kind wait; one query."""
+    return Counter(Decision.objects.filter(team_id__in=team_ids, status=DecisionStatus.OPEN.value).values_list("kind", flat=True))
+
+
+def answered_since(team_ids: Collection[int], since: dt.datetime) -> tuple[int, dt.datetime | None]:
+    """Return how many decisions were answered since then, and when the last one ever was; two queries."""
+    answered = Decision.objects.filter(team_id__in=team_ids, status=DecisionStatus.ANSWERED.value, answered_at__isnull=False)
+    last = answered.order_by("-answered_at").values_list("answered_at", flat=True).first()
+    return answered.filter(answered_at__gte=since).count(), last
+
+
+def recent(team_ids: Collection[int], *, limit: int = 20) -> list[Detail]:
+    """Return the decisions closed last, newest first; one query."""
+    rows = _rows(team_ids).exclude(status=DecisionStatus.OPEN.value).order_by("-answered_at", "-opened_at")[:limit]
+    return [_detail(row, {}, ()) for row in rows]
+
+
+def detail(decision_id: str) -> Detail | None:
+    """Return one decision, or None; at most four queries."""
+    row = _rows(None).filter(pk=decision_id).first()
+    if row is None:
+        return None
+    before = Step.objects.filter(run_id=row.run_id, at__lte=row.opened_at).order_by("-seq")[:STEPS_BEFORE] if row.run_id else ()
+    steps = tuple((step.at, step.kind, step.text) for step in reversed(list(before)))
+    return _detail(row, _behind({row.team_id}), steps)
+
+
+def team_of(decision_id: str) -> int | None:
+    """Return the team of a decision, or None."""
+    return Decision.objects.filter(pk=decision_id).values_list("team_id", flat=True).first()
+
+
+def _rows(team_ids: Collection[int] | None) -> QuerySet[Decision]:
+    rows = Decision.objects.select_related("team", "agent", "task", "run").defer("team__plan", "team__rehearsal_script")
+    return rows if team_ids is None else rows.filter(team_id__in=team_ids)
+
+
+def _behind(team_ids: Collection[int]) -> dict[int, int]:
+    """Return for each task of these teams how many unfinished tasks wait for it, directly or not; one query."""
+    deps: dict[int, list[int]] = {}
+    unfinished = Q(task__status__in=[TaskStatus.PENDING.value, TaskStatus.IN_PROGRESS.value])
+    for task_id, needs_id in Dependency.objects.filter(unfinished, task__team_id__in=team_ids).values_list("task_id", "needs_id"):
+        deps.setdefault(task_id, []).append(needs_id)
+    return {needed: waiting_behind(needed, deps) for needed in {needed for wanted in deps.values() for needed in wanted}}
+
+
+def _item(row: Decision, behind: Mapping[int, int]) -> Item:
+    count = behind.get(row.task_id or 0, 0)
+    return Item(
+        id=row.pk,
+        team_id=row.team_id,
+        team_slug=row.team.slug,
+        team_name=row.team.name,
+        rehearsal=row.team.rehearsal,
+        kind=DecisionKind(row.kind),
+        status=DecisionStatus(row.status),
+        title=row.title,
+        agent_pk=row.agent_id,
+        agent=row.agent.name if row.agent else "",
+        task_pk=row.task_id,
+        task_number=row.task.number if row.task else None,
+        task_title=row.task.title if row.task else "",
+        run_id=row.run_id or "",
+        opened_at=row.opened_at,
+        expires_at=row.expires_at,
+        snoozed_until=row.snoozed_until,
+        parked=row.parked,
+        blocks_work=count > 0,
+        behind=count,
+    )
+
+
+def _detail(row: Decision, behind: Mapping[int, int], before: tuple[tuple[dt.datetime, str, str], ...]) -> Detail:
+    return Detail(
+        item=_item(row, behind),
+        payload=row.payload,
+        payload_hash=row.payload_hash,
+        version=row.version,
+        subagent=row.subagent,
+        choice=row.choice,
+        note=row.note,
+        answer=row.answer,
+        answered_by=row.answered_by,
+        answered_at=row.answered_at,
+        closed_why=row.closed_why,
+        delivered_at=row.delivered_at,
+        workspace=row.team.workspace,
+        before=before,
+    )
+
+
+def _snoozed(item: Item, now: dt.datetime) -> bool:
+    return item.snoozed_until is not None and item.snoozed_until > now

@@ -1,0 +1,99 @@
+"""The derived states of tasks, agents and teams: never stored, always computed from what is."""
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypedDict
+
+from django.db.models import Case, CharField, Exists, OuterRef, QuerySet, Value, When
+
+from tasks_app.domain.statuses import DecisionStatus, TaskStatus
+from tasks_app.models import Decision, Dependency, Task
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
+
+    class Derived(TypedDict):
+        """What `with_state` adds."""
+
+        state: str
+        stuck: bool
+
+    DerivedTask = WithAnnotations[Task, Derived]
+
+
+class TaskState(StrEnum):
+    """What a page says about a task, most urgent first."""
+
+    WAITING = "waiting"  # it has an open decision
+    FAILED = "failed"  # pending, the last attempt failed and nobody has decided what is next
+    BLOCKED = "blocked"  # pending, a dependency is not completed
+    IN_FLIGHT = "in_flight"
+    QUEUED = "queued"  # ready: pending and every dependency completed
+    DONE = "done"
+    CANCELLED = "cancelled"
+
+
+class AgentState(StrEnum):
+    """What a page says about an agent."""
+
+    WORKING = "working"  # its run has a live lease
+    WAITING = "waiting"  # it has asked the lead
+    IDLE = "idle"
+    STOPPED = "stopped"  # by the lead
+    LOST = "lost"  # its run's lease ran out
+
+
+class TeamState(StrEnum):
+    """What a page says about a team: the most urgent thing in it, in this order."""
+
+    WAITING = "waiting"
+    FAILED = "failed"
+    LOST = "lost"
+    OVER_TIME = "over_time"
+    BLOCKED = "blocked"  # something is blocked and nothing that runs or is queued can free it
+    CONTEXT = "context"  # an agent that works is at 90 % of its context or above
+    IN_FLIGHT = "in_flight"
+    QUEUED = "queued"
+    DONE = "done"
+
+
+URGENCY: Mapping[TeamState, int] = {state: position for position, state in enumerate(TeamState)}
+
+
+def with_state(tasks: QuerySet[Task]) -> "QuerySet[DerivedTask]":
+    """Return the tasks annotated with `state` (a `TaskState`) and `stuck`: a dependency was cancelled."""
+    asked = Decision.objects.filter(task=OuterRef("pk"), status=DecisionStatus.OPEN.value)
+    needs = Dependency.objects.filter(task=OuterRef("pk"))
+    unmet = needs.exclude(needs__status=TaskStatus.COMPLETED.value)
+    state = Case(
+        When(status=TaskStatus.COMPLETED.value, then=Value(TaskState.DONE.value)),
+        When(status=TaskStatus.CANCELLED.value, then=Value(TaskState.CANCELLED.value)),
+        When(Exists(asked), then=Value(TaskState.WAITING.value)),
+        When(status=TaskStatus.IN_PROGRESS.value, then=Value(TaskState.IN_FLIGHT.value)),
+        When(failed=True, then=Value(TaskState.FAILED.value)),
+        When(Exists(unmet), then=Value(TaskState.BLOCKED.value)),
+        default=Value(TaskState.QUEUED.value),
+        output_field=CharField(),
+    )
+    return tasks.annotate(state=state, stuck=Exists(needs.filter(needs__status=TaskStatus.CANCELLED.value)))
+
+
+@dataclass(frozen=True)
+class ContextUse:
+    """How full an agent's context is. `percent` is None while it is unknown; it may exceed 100."""
+
+    tokens: int | None
+    window: int | None
+    compacted_at: dt.datetime | None = None
+
+    @property
+    def percent(self) -> int | None:
+        """Whole percent, rounded down, so that 80 is never said below 80."""
+        return self.tokens * 100 // self.window if self.tokens is not None and self.window else None
+
+
+def over_time(started_at: dt.datetime | None, expected_max_min: float, now: dt.datetime) -> bool:
+    """Whether an attempt that is still open has taken longer than expected."""
+    return started_at is not None and (now - started_at).total_seconds() > expected_max_min * 60

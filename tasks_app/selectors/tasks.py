@@ -1,0 +1,260 @@
+"""Tasks as boards and tables show them: each with its derived state, the reason for it and the way out."""
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from tasks_app.domain.graph import Blocker, Why, blockers, dead_ends
+from tasks_app.domain.ids import task_label
+from tasks_app.domain.statuses import AgentStatus, RunStatus, TaskStatus, TeamStatus
+from tasks_app.models import Agent, Dependency, Task
+from tasks_app.selectors import agents
+from tasks_app.selectors.agents import OpenAsk, OpenRun
+from tasks_app.selectors.states import ContextUse, TaskState, over_time, with_state
+
+if TYPE_CHECKING:
+    from tasks_app.selectors.states import DerivedTask
+
+
+@dataclass(frozen=True)
+class Link:
+    """Another task, as far as a link needs it."""
+
+    pk: int
+    number: int
+    title: str
+    status: TaskStatus
+
+    @property
+    def label(self) -> str:
+        """`T-42`."""
+        return task_label(self.number)
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """A dependency that is not completed, why, and whether waiting alone will not help."""
+
+    task: Link
+    why: Why
+    root: Link
+    never: bool
+
+
+@dataclass(frozen=True)
+class TaskCard:
+    """All that a card or row says about a task."""
+
+    pk: int
+    team_id: int
+    number: int
+    title: str
+    status: TaskStatus
+    state: TaskState
+    reason: str  # why it is in this state; may be empty
+    priority: int
+    position: int
+    role: str
+    assignee: str
+    agent_pk: int | None  # the agent of the open run
+    agent: str
+    run: OpenRun | None
+    ask: OpenAsk | None
+    context: ContextUse | None
+    obstacles: tuple[Obstacle, ...]
+    attempts: int
+    attempts_allowed: int
+    expected_min: float
+    expected_max: float
+    used_tokens: int
+    used_usd: Decimal
+    started_at: dt.datetime | None
+    completed_at: dt.datetime | None
+    completed_by: str
+    not_before: dt.datetime | None
+    over: bool
+    attention: bool  # in progress, but nobody works on it
+
+    @property
+    def label(self) -> str:
+        """`T-42`."""
+        return task_label(self.number)
+
+    @property
+    def never(self) -> bool:
+        """Whether it can never start by waiting alone."""
+        return any(obstacle.never for obstacle in self.obstacles)
+
+
+@dataclass(frozen=True)
+class Crew:
+    """The agents of one team as far as the queue needs them."""
+
+    names: Mapping[int, str]
+    active: frozenset[int]
+    roles: frozenset[str]  # of the active ones
+    contexts: Mapping[int, ContextUse]
+
+
+@dataclass
+class _Facts:
+    """Everything read at once about the tasks of some teams."""
+
+    now: dt.datetime
+    links: dict[int, Link] = field(default_factory=dict)
+    deps: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    failed: set[int] = field(default_factory=set)
+    runs: dict[int, tuple[int, OpenRun]] = field(default_factory=dict)  # task -> (agent, run)
+    asks: dict[int, OpenAsk] = field(default_factory=dict)
+    crews: dict[int, Crew] = field(default_factory=dict)
+
+
+def of_teams(team_ids: Collection[int]) -> dict[int, list[TaskCard]]:
+    """Return the tasks of each team in order of their numbers; five queries, whatever the number of teams."""
+    found = _load(Task.objects.filter(team_id__in=team_ids))
+    facts = _facts(Q(team_id__in=team_ids), team_ids, found)
+    cards: dict[int, list[TaskCard]] = {team_id: [] for team_id in team_ids}
+    for team_id in team_ids:
+        mine = [task for task in found if task.team_id == team_id]
+        cards[team_id] = _cards(mine, facts)
+    return cards
+
+
+def one(task_id: int) -> TaskCard | None:
+    """Return one task, seen within its whole team; None where there is none."""
+    team_id = Task.objects.filter(pk=task_id).values_list("team_id", flat=True).first()
+    if team_id is None:
+        return None
+    return next((card for card in of_teams([team_id])[team_id] if card.pk == task_id), None)
+
+
+def _load(tasks: QuerySet[Task]) -> "list[DerivedTask]":
+    wide = ("description", "criteria", "guidance", "evidence", "output", "metadata", "team__plan", "team__rehearsal_script")
+    return list(with_state(tasks).select_related("team").defer(*wide).order_by("team_id", "number"))
+
+
+def _facts(of_tasks: Q, team_ids: Collection[int], found: "Sequence[DerivedTask]") -> _Facts:
+    facts = _Facts(timezone.now())
+    for task in found:
+        facts.links[task.pk] = Link(task.pk, task.number, task.title, TaskStatus(task.status))
+        if task.failed:
+            facts.failed.add(task.pk)
+    for task_id, needs_id in (
+        Dependency.objects.filter(task__team_id__in=team_ids).order_by("id").values_list("task_id", "needs_id")
+    ):
+        facts.deps[task_id].append(needs_id)
+    facts.runs = {run.task_id: (agent_id, run) for agent_id, _, run in agents.open_runs(of_tasks)}
+    facts.asks = {task_id: ask for _, task_id, ask in reversed(agents.open_asks(of_tasks)) if task_id is not None}
+    facts.crews = _crews(team_ids)
+    return facts
+
+
+def _crews(team_ids: Collection[int]) -> dict[int, Crew]:
+    rows = Agent.objects.filter(team_id__in=team_ids).values_list(
+        "team_id", "pk", "name", "role", "status", "context_tokens", "context_window", "compacted_at"
+    )
+    members: dict[int, list[tuple[int, str, str, bool, ContextUse]]] = {team_id: [] for team_id in team_ids}
+    for team_id, pk, name, role, status, tokens, window, compacted_at in rows:
+        members[team_id].append((pk, name, role, status == AgentStatus.ACTIVE, ContextUse(tokens, window, compacted_at)))
+    return {
+        team_id: Crew(
+            names={pk: name for pk, name, *_ in rows},
+            active=frozenset(pk for pk, _, _, active, _ in rows if active),
+            roles=frozenset(role for _, _, role, active, _ in rows if active),
+            contexts={pk: context for pk, _, _, _, context in rows},
+        )
+        for team_id, rows in members.items()
+    }
+
+
+def _cards(tasks: "Sequence[DerivedTask]", facts: _Facts) -> list[TaskCard]:
+    deps = {task.pk: facts.deps.get(task.pk, []) for task in tasks}
+    statuses = {pk: facts.links[pk].status for pk in deps}
+    dead = dead_ends(deps, statuses, failed=facts.failed)
+    return [_card(task, facts, blockers(task.pk, deps, statuses, failed=facts.failed, dead=dead)) for task in tasks]
+
+
+def _card(task: "DerivedTask", facts: _Facts, blocked_by: tuple[Blocker[int], ...]) -> TaskCard:
+    crew = facts.crews[task.team_id]
+    agent_pk, run = facts.runs.get(task.pk, (None, None))
+    state = TaskState(task.state)
+    obstacles = tuple(
+        Obstacle(facts.links[b.node], b.why, facts.links.get(b.root, facts.links[b.node]), b.never)
+        for b in blocked_by
+        if b.node in facts.links and state not in (TaskState.DONE, TaskState.CANCELLED)
+    )
+    return TaskCard(
+        pk=task.pk,
+        team_id=task.team_id,
+        number=task.number,
+        title=task.title,
+        status=TaskStatus(task.status),
+        state=state,
+        reason=_reason(task, state, run, crew, facts.now),
+        priority=task.priority,
+        position=task.position,
+        role=task.role,
+        assignee=crew.names.get(task.assignee_id or 0, ""),
+        agent_pk=agent_pk,
+        agent=crew.names.get(agent_pk or 0, ""),
+        run=run,
+        ask=facts.asks.get(task.pk),
+        context=crew.contexts.get(agent_pk or 0),
+        obstacles=obstacles,
+        attempts=task.attempts,
+        attempts_allowed=task.attempts_allowed,
+        expected_min=task.expected_min,
+        expected_max=task.expected_max,
+        used_tokens=task.used_tokens,
+        used_usd=task.used_usd,
+        started_at=run.started_at if run else task.started_at,
+        completed_at=task.completed_at,
+        completed_by=task.completed_by,
+        not_before=task.not_before,
+        over=run is not None and over_time(run.started_at, task.expected_max, facts.now),
+        attention=task.status == TaskStatus.IN_PROGRESS and (run is None or (run.status is RunStatus.RUNNING and not run.alive)),
+    )
+
+
+def _reason(task: Task, state: TaskState, run: OpenRun | None, crew: Crew, now: dt.datetime) -> str:
+    if state is TaskState.IN_FLIGHT:
+        return _in_flight_reason(run)
+    if state is TaskState.FAILED:
+        return f"attempt {task.attempts} of {task.attempts_allowed} failed; reassign it with guidance"
+    if state is TaskState.QUEUED:
+        return _queue_reason(task, crew, now)
+    return ""
+
+
+def _in_flight_reason(run: OpenRun | None) -> str:
+    if run is None:
+        return "the agent finished, the task is still open: complete it, retry it or cancel it"
+    if run.alive:
+        return "stopping" if run.stopping else ""
+    if run.status is RunStatus.RUNNING:
+        return "its worker is gone: another takes it up"
+    return "waits for a free worker" if run.due else "goes on later"
+
+
+def _queue_reason(task: Task, crew: Crew, now: dt.datetime) -> str:
+    if task.team.status == TeamStatus.PAUSED:
+        return "the team is paused"
+    if task.team.status == TeamStatus.STOPPED:
+        return "the team is stopped"
+    if task.held:
+        return "a person stopped it: start it again or reassign it"
+    if task.not_before is not None and task.not_before > now:
+        return "tries again by itself"
+    if task.assignee_id is not None and task.assignee_id not in crew.active:
+        return f"{crew.names.get(task.assignee_id, 'its agent')} is stopped: reassign it"
+    if task.assignee_id is None and task.role and task.role not in crew.roles:
+        return f"no active agent has the role {task.role}: reassign it"
+    if not crew.active:
+        return "no agent is active"
+    return "waits for a free agent"

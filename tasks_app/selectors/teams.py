@@ -1,0 +1,185 @@
+"""Teams as pages show them: progress, spending and the most urgent thing in each."""
+
+import datetime as dt
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from decimal import Decimal
+
+from django.db.models import Count, Q
+
+from tasks_app.domain.statuses import DecisionStatus, TaskStatus, TeamStatus
+from tasks_app.models import Decision, Task, Team
+from tasks_app.selectors import agents
+from tasks_app.selectors.agents import AgentCard
+from tasks_app.selectors.states import URGENCY, AgentState, TaskState, TeamState, with_state
+
+CONTEXT_CRITICAL = 90
+PACE_AFTER_S = 600
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many tasks are in each state."""
+
+    waiting: int = 0
+    failed: int = 0
+    blocked: int = 0
+    in_flight: int = 0
+    queued: int = 0
+    done: int = 0
+    cancelled: int = 0
+    stuck: int = 0  # of the blocked ones: a dependency was cancelled
+
+    @property
+    def total(self) -> int:
+        """All tasks that are still meant to be done, and the done ones."""
+        return self.waiting + self.failed + self.blocked + self.in_flight + self.queued + self.done
+
+
+@dataclass(frozen=True)
+class TeamSummary:
+    """All that a header says about a team."""
+
+    pk: int
+    slug: str
+    name: str
+    goal: str
+    status: TeamStatus
+    rehearsal: bool
+    workspace: str
+    state: TeamState
+    counts: Counts
+    waiting: int  # open decisions, snoozed ones included
+    agents: int
+    budget_usd: Decimal | None
+    budget_tokens: int | None
+    used_usd: Decimal | None  # None: never reported
+    used_tokens: int
+    created_at: dt.datetime
+    ended_at: dt.datetime | None
+    last_seq: int
+
+    @property
+    def percent(self) -> int | None:
+        """Whole percent of the dollar budget, or of the token budget where there is no dollar figure; None: unknown."""
+        if self.budget_usd and self.used_usd is not None:
+            return int(self.used_usd * 100 / self.budget_usd)
+        return self.used_tokens * 100 // self.budget_tokens if self.budget_tokens else None
+
+    def pace_usd(self, now: dt.datetime) -> Decimal | None:
+        """What the whole team will have cost if the rest costs like what is done; None before ten minutes or a done task."""
+        running_s = ((self.ended_at or now) - self.created_at).total_seconds()
+        if self.used_usd is None or running_s < PACE_AFTER_S or not self.counts.done:
+            return None
+        return self.used_usd * self.counts.total / self.counts.done
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A team in a list of teams."""
+
+    pk: int
+    slug: str
+    name: str
+    rehearsal: bool
+    waiting: int
+    failed: int
+
+
+def visible(team_ids: Collection[int]) -> list[TeamSummary]:
+    """Return these teams, most urgent first, then newest; six queries, whatever the number of teams."""
+    return sorted(summaries(team_ids).values(), key=lambda team: (URGENCY[team.state], -team.created_at.timestamp(), team.pk))
+
+
+def summaries(team_ids: Collection[int]) -> dict[int, TeamSummary]:
+    """Return these teams by pk; six queries, whatever the number of teams."""
+    teams = list(Team.objects.filter(pk__in=team_ids).defer("plan", "rehearsal_script"))
+    counts = _counts(team_ids)
+    waiting = _waiting(team_ids)
+    crews: dict[int, list[AgentCard]] = {team.pk: [] for team in teams}
+    for card in agents.of_teams(team_ids):
+        crews[card.team_id].append(card)
+    return {team.pk: _summary(team, counts.get(team.pk, Counts()), waiting.get(team.pk, 0), crews[team.pk]) for team in teams}
+
+
+def sums(team_ids: Collection[int]) -> tuple[Counts, int]:
+    """Return the task counts of all these teams together, and how many decisions are open; two queries."""
+    found = [astuple(counts) for counts in _counts(team_ids).values()]
+    return Counts(*(sum(column) for column in zip(*found, strict=True))), sum(_waiting(team_ids).values())
+
+
+def marks(team_ids: Collection[int]) -> list[Mark]:
+    """Return these teams by name, each with what calls for the lead; three queries."""
+    waiting = _waiting(team_ids)
+    failed = dict(
+        Task.objects.filter(team_id__in=team_ids, status=TaskStatus.PENDING.value, failed=True)
+        .order_by()
+        .values_list("team_id")
+        .annotate(Count("pk"))
+    )
+    rows = Team.objects.filter(pk__in=team_ids).order_by("name", "pk").values_list("pk", "slug", "name", "rehearsal")
+    return [Mark(*row, waiting.get(row[0], 0), failed.get(row[0], 0)) for row in rows]
+
+
+def by_slug(slug: str) -> Team | None:
+    """Return the team of that address, or None."""
+    return Team.objects.filter(slug=slug).first()
+
+
+def _counts(team_ids: Collection[int]) -> Mapping[int, Counts]:
+    rows = (
+        with_state(Task.objects.filter(team_id__in=team_ids))
+        .values("team_id", "state")
+        .annotate(n=Count("pk"), n_stuck=Count("pk", filter=Q(stuck=True)))
+    )
+    found: dict[int, dict[str, int]] = {}
+    for row in rows.order_by():
+        mine = found.setdefault(row["team_id"], {"stuck": 0})
+        mine[row["state"]] = row["n"]
+        mine["stuck"] += row["n_stuck"] if row["state"] == TaskState.BLOCKED else 0
+    return {team_id: Counts(**numbers) for team_id, numbers in found.items()}
+
+
+def _waiting(team_ids: Collection[int]) -> Mapping[int, int]:
+    rows = Decision.objects.filter(team_id__in=team_ids, status=DecisionStatus.OPEN.value).order_by()
+    return dict(rows.values_list("team_id").annotate(Count("pk")))
+
+
+def _summary(team: Team, counts: Counts, waiting: int, crew: Sequence[AgentCard]) -> TeamSummary:
+    return TeamSummary(
+        pk=team.pk,
+        slug=team.slug,
+        name=team.name,
+        goal=team.goal,
+        status=TeamStatus(team.status),
+        rehearsal=team.rehearsal,
+        workspace=team.workspace,
+        state=rollup(counts, waiting, crew),
+        counts=counts,
+        waiting=waiting,
+        agents=len(crew),
+        budget_usd=team.budget_usd,
+        budget_tokens=team.budget_tokens,
+        used_usd=team.used_usd if team.cost_known else None,
+        used_tokens=team.used_tokens,
+        created_at=team.created_at,
+        ended_at=team.ended_at,
+        last_seq=team.last_seq,
+    )
+
+
+def rollup(counts: Counts, waiting: int, crew: Sequence[AgentCard]) -> TeamState:
+    """Return the most urgent thing about a team, in the order of `TeamState`."""
+    standing = counts.blocked > 0 and not (counts.in_flight or counts.queued)
+    found = {
+        TeamState.WAITING: waiting > 0 or counts.waiting > 0,
+        TeamState.FAILED: counts.failed > 0,
+        TeamState.LOST: any(card.state is AgentState.LOST for card in crew),
+        TeamState.OVER_TIME: any(card.over and card.state is AgentState.WORKING for card in crew),
+        TeamState.BLOCKED: counts.stuck > 0 or standing,
+        TeamState.CONTEXT: any((card.context.percent or 0) >= CONTEXT_CRITICAL and card.run is not None for card in crew),
+        TeamState.IN_FLIGHT: counts.in_flight > 0,
+        TeamState.QUEUED: counts.queued > 0 or counts.total == 0,
+        TeamState.DONE: True,
+    }
+    return next(state for state in TeamState if found[state])
