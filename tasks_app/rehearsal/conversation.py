@@ -58,6 +58,11 @@ class Exchange:
         """Whether the model really said or did something here."""
         return bool(self.uses) or any(not _is_added(text) for text in self.said)
 
+    def size_tokens(self, results: Mapping[str, Result]) -> int:
+        """Return roughly how many tokens this exchange adds to a conversation."""
+        came = [results[use.id].text for use in self.uses if use.id in results]
+        return size_tokens([self.said, self.told, came, [use.input for use in self.uses]])
+
 
 def _is_added(text: str) -> bool:
     return text.strip() in _ADDED or text.startswith("API Error")

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from tasks_app.rehearsal import conversation as conversations
@@ -50,6 +50,31 @@ class Refusal:
     retry: bool | None = None
 
 
+@dataclass(frozen=True)
+class Request:
+    """What figures depend on: the messages of a request, and its size in tokens."""
+
+    messages: tuple[Any, ...]
+    tokens: int
+
+    def priced(self, made: Answer, given: Usage | None = None, context_tokens: int = 0) -> Answer:
+        """Return `made` with the figures that are `given`; the others say that all but the newest message comes from the cache.
+
+        `context_tokens` is how large the script said the conversation is, if it did.
+        """
+        figures = given or Usage()
+        whole = max(self.tokens, context_tokens)
+        new = size_tokens(self.messages[-1:]) if len(self.messages) > 1 else whole
+        output = size_tokens([made.text, made.thinking, *(call.input for call in made.calls)])
+        usage = Figures(
+            input=3 if figures.input is None else figures.input,
+            cache_read=max(0, whole - new) if figures.cache_read is None else figures.cache_read,
+            cache_write=new if figures.cache_write is None else figures.cache_write,
+            output=max(1, output) if figures.output is None else figures.output,
+        )
+        return replace(made, usage=usage)
+
+
 @dataclass
 class Registered:
     """A run that is rehearsed: its part, its variables, and how often each fault was already played."""
@@ -62,16 +87,20 @@ class Registered:
 def answer(body: Mapping[str, Any], registered: Registered, *, subagent: str = "") -> Answer | Refusal:
     """Return what the model says to `body`, a Messages API request; `subagent` is the id of the sub-agent that asks, if any."""
     messages = body.get("messages")
-    story = conversations.parse(messages if isinstance(messages, list) else [])
+    request = Request(tuple(messages) if isinstance(messages, list) else (), size_tokens(body))
+    story = conversations.parse(request.messages)
     if not body.get("tools") and not subagent:
-        return _with_usage(Answer(text=_side_text(body)), body)
+        return request.priced(Answer(text=_side_text(body)))
     scope, turns, closing = _lines(registered.part, story, subagent)
-    if _SUMMARY in story.last_told:
-        return _with_usage(Answer(text=_summary(positions.find(turns, story, registered.variables))), body)
     at = positions.find(turns, story, registered.variables)
+    if _SUMMARY in story.last_told:
+        return request.priced(Answer(text=_summary(at)), context_tokens=at.context_tokens)
     if at.turn is None:
-        return _with_usage(Answer(text=registered.variables.fill(closing)), body)
-    return _fault(at.turn, f"{scope}:{at.number}", registered) or _message(at, at.turn, f"{scope}:{at.number}", registered, body)
+        return request.priced(Answer(text=registered.variables.fill(closing)), context_tokens=at.context_tokens)
+    key = f"{scope}:{at.number}"
+    return _fault(at.turn, key, registered) or request.priced(
+        _message(at, at.turn, key, registered), at.turn.usage, at.context_tokens
+    )
 
 
 def _lines(part: Part, story: Conversation, subagent: str) -> tuple[str, Sequence[Turn], str]:
@@ -96,31 +125,14 @@ def _spend(registered: Registered, key: str, fault: Fail | Misbehave) -> bool:
     return registered.spent[key] <= fault.times
 
 
-def _message(at: Position, turn: Turn, key: str, registered: Registered, body: Mapping[str, Any]) -> Answer:
-    broken = turn.misbehave if turn.misbehave and _spend(registered, f"{key}:misbehave", turn.misbehave) else None
-    made = Answer(
+def _message(at: Position, turn: Turn, key: str, registered: Registered) -> Answer:
+    return Answer(
         text="" if at.said else at.say,
         thinking="" if at.said else registered.variables.fill(turn.think or ""),
         calls=tuple(at.calls.values()),
         wait_s=turn.wait,
-        misbehave=broken,
+        misbehave=turn.misbehave if turn.misbehave and _spend(registered, f"{key}:misbehave", turn.misbehave) else None,
     )
-    return _with_usage(made, body, turn.usage)
-
-
-def _with_usage(made: Answer, body: Mapping[str, Any], given: Usage | None = None) -> Answer:
-    """Return `made` with figures: those of the script, else such that all but the newest message comes from the cache."""
-    figures = given or Usage()
-    messages = body.get("messages") or [""]
-    newest, whole = size_tokens(messages[-1:]), size_tokens(body)
-    output = size_tokens([made.text, made.thinking, *(call.input for call in made.calls)])
-    usage = Figures(
-        input=3 if figures.input is None else figures.input,
-        cache_read=(max(0, whole - newest) if len(messages) > 1 else 0) if figures.cache_read is None else figures.cache_read,
-        cache_write=(newest if len(messages) > 1 else whole) if figures.cache_write is None else figures.cache_write,
-        output=max(1, output) if figures.output is None else figures.output,
-    )
-    return Answer(made.text, made.thinking, made.calls, usage, made.wait_s, made.misbehave)
 
 
 def _summary(at: Position) -> str:

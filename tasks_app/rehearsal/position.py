@@ -58,6 +58,8 @@ class Position:
     forced: deque[int] = field(default_factory=deque)
     results: list[Result] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
+    context_tokens: int = 0
+    """Size of the conversation by the last figures that the script gave, grown since; 0: it gave none."""
 
     def open_next(self) -> None:
         """Go to the turn after, choosing branches by what came back since the last one."""
@@ -99,6 +101,14 @@ class Position:
         elif exchange.played:
             self.finished = True  # the closing words
         self.told.extend(exchange.told)
+        self._grow(exchange, conversation)
+
+    def _grow(self, exchange: Exchange, conversation: Conversation) -> None:
+        given = self.turn.usage if self.turn and exchange.played else None
+        if given and given.context_tokens:
+            self.context_tokens = given.context_tokens
+        if self.context_tokens:
+            self.context_tokens += exchange.size_tokens(conversation.results)
 
     def _note(self, use: Use, conversation: Conversation) -> None:
         at = self._call_of(use)

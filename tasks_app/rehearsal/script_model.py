@@ -81,6 +81,10 @@ class Call(Strict):
     def _one_name(self) -> Self:
         if sum(name is not None for name in (self.tool, self.crew, self.complete)) != 1:
             raise PydanticCustomError("one_of", "needs exactly one of `tool`, `crew` and `complete`")
+        if self.complete is not None and not isinstance(self.input.get("evidence", {}), dict):
+            raise PydanticCustomError(
+                "evidence", "has `evidence` that is not a mapping from a criterion (its number or text) to a text"
+            )
         return self
 
 
@@ -91,6 +95,11 @@ class Usage(Strict):
     cache_read: int | None = Field(default=None, ge=0, le=100_000_000)
     cache_write: int | None = Field(default=None, ge=0, le=100_000_000)
     output: int | None = Field(default=None, ge=0, le=100_000_000)
+
+    @property
+    def context_tokens(self) -> int:
+        """The tokens read for this answer, as far as they are given."""
+        return (self.input or 0) + (self.cache_read or 0) + (self.cache_write or 0)
 
 
 class Fail(Strict):

@@ -57,20 +57,25 @@ class Claude:
     def __init__(self, folder: Path, server: RehearsalServer, script: str, *, criteria: tuple[str, ...] = ()) -> None:
         self.work = folder / "work"
         self.work.mkdir(parents=True)
-        self.folder, self.server = folder, server
+        self.folder, self.criteria = folder, criteria
         self.store = InMemorySessionStore()
         self.session: str | None = None
         self.reports: list[dict[str, Any]] = []
         self.processes = 0
         self.can_use_tool: CanUseTool = allow
+        self.moves_to(server, script)
+
+    def moves_to(self, server: RehearsalServer, script: str) -> None:
+        """Play `script` from `server` from now on."""
         part = load(script).part_for(agent="ann", title="Payment API")
         words = {"task": "T-3", "agent": "ann", "attempt": 1, "workspace": self.work}
-        server.register(folder.name, part, words, criteria)
+        server.register(self.folder.name, part, words, self.criteria)
+        self.server = server
 
     async def run(
         self, *prompts: str, on_message: Callable[[object, int], Awaitable[None]] | None = None, **options: Any
     ) -> Seen:
-        """Start a process (it resumes the session if there is one), send the prompts one after the other, return what was seen."""
+        """Start a process (it resumes the session if there is one), send the prompts in order, return what was seen."""
         seen = Seen()
         client = ClaudeSDKClient(self._options(options))
         await client.connect()
@@ -139,6 +144,13 @@ class Claude:
 async def allow(_name: str, given: dict[str, Any], _context: Any) -> Any:
     """Allow every call as it is."""
     return PermissionResultAllow(updated_input=given)
+
+
+async def until(holds: Callable[[], bool], *, within_s: float = 20) -> None:
+    """Wait until something that another process does is seen."""
+    async with asyncio.timeout(within_s):
+        while not holds():  # noqa: ASYNC110 - a file of another process sends no event
+            await asyncio.sleep(0.02)
 
 
 def end(pid: int) -> None:

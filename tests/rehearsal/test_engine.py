@@ -1,6 +1,5 @@
 """Scripts played to the real Claude Code process: they drive it, and they find their place again after every accident."""
 
-import asyncio
 import os
 import signal
 from pathlib import Path
@@ -10,7 +9,7 @@ import pytest
 from claude_agent_sdk.types import AssistantMessage, PermissionResultAllow, PermissionResultDeny, ToolUseBlock
 
 from tasks_app.rehearsal.server import RehearsalServer
-from tests.rehearsal.claude import Claude, run
+from tests.rehearsal.claude import Claude, run, until
 
 pytestmark = [
     pytest.mark.engine,
@@ -26,7 +25,7 @@ parts:
         think: A plan first.
         call: {tool: ExitPlanMode, input: {plan: "# Plan one"}}
       - either:
-          - when: {answer_contains: approved your plan}
+          - when: {answer_contains: has approved}
             then: []
           - then:
               - {say: A better plan., call: {tool: ExitPlanMode, input: {plan: "# Plan two"}}}
@@ -89,7 +88,12 @@ parts:
       - say: One question.
         call:
           tool: AskUserQuestion
-          input: {questions: [{question: "Which?", header: W, multiSelect: false, options: [{label: a, description: x}, {label: b, description: y}]}]}
+          input:
+            questions:
+              - question: Which?
+                header: W
+                multiSelect: false
+                options: [{label: a, description: x}, {label: b, description: y}]
       - either:
           - when: {answer_contains: the answer is b}
             then: [{say: It is b.}]
@@ -133,20 +137,25 @@ parts:
 """
 
 
-def test_a_killed_process_goes_on_with_the_call_that_was_cut_off(tmp_path: Path, server: RehearsalServer) -> None:
+def test_a_killed_process_goes_on_with_the_call_that_was_cut_off_at_another_server(
+    tmp_path: Path, server: RehearsalServer
+) -> None:
     ann = Claude(tmp_path / "killed", server, KILLED)
 
     async def kill(message: object, pid: int) -> None:
         calls = [block for block in getattr(message, "content", []) if isinstance(block, ToolUseBlock)]
         if isinstance(message, AssistantMessage) and calls and "two" in calls[0].input["command"]:
-            while "two" not in (ann.work / "log").read_text():
-                await asyncio.sleep(0.02)
+            await until(lambda: "two" in (ann.work / "log").read_text())
+            await until(lambda: "tool_result" in str(ann.store._store))  # the transcript follows the process by about 0.1 s
             os.kill(pid, signal.SIGKILL)
 
     first = run(ann.run("Do T-3.", on_message=kill))
     assert "exit code -9" in first.error
     (ann.work / "go").touch()
+    other = RehearsalServer()
+    ann.moves_to(other, KILLED)
     second = run(ann.run("You were interrupted; what the last call did is unknown.\n[crewdesk:interrupted]"))
+    other.stop()
     assert second.error == ""
     assert [name for name, _ in second.calls] == ["Bash", "mcp__crew__TaskUpdate"]
     assert (ann.work / "log").read_text() == "one\ntwo\ntwo\n"
@@ -156,8 +165,12 @@ def test_a_killed_process_goes_on_with_the_call_that_was_cut_off(tmp_path: Path,
 FAULTS = """
 parts:
   - turns:
-      - {say: Two refusals first., fail: [{status: 529, times: 2, retry_after: 0}], call: {tool: Bash, input: {command: echo a, description: a}}}
-      - {say: The line breaks in the middle of this., misbehave: cut, call: {tool: Bash, input: {command: echo b, description: b}}}
+      - say: Two refusals first.
+        fail: {status: 529, times: 2, retry_after: 0}
+        call: {tool: Bash, input: {command: echo a, description: a}}
+      - say: The line breaks in the middle of this.
+        misbehave: cut
+        call: {tool: Bash, input: {command: echo b, description: b}}
       - {say: No key., fail: {status: 401, times: 1, retry: false}}
       - {say: It is over.}
 """
@@ -177,8 +190,10 @@ parts:
   - turns:
       - say: Two helpers.
         call:
-          - {tool: Agent, input: {description: a, prompt: Explore the API, subagent_type: general-purpose, run_in_background: false}}
-          - {tool: Agent, input: {description: b, prompt: Write the docs, subagent_type: general-purpose, run_in_background: false}}
+          - tool: Agent
+            input: {description: a, prompt: Explore the API, subagent_type: general-purpose, run_in_background: false}
+          - tool: Agent
+            input: {description: b, prompt: Write the docs, subagent_type: general-purpose, run_in_background: false}
       - either:
           - when: {result_contains: The API has two doors}
             then: [{say: Two doors then.}]
