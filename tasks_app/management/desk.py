@@ -153,7 +153,7 @@ class _Desk:
         self.screen.headline("Crewdesk is running", f"{address(self.options.port)}   home {self.home}")
         self.screen.link("Sign in, once, within 15 minutes", link)
         rehearse = self.options.rehearse or settings.REHEARSE
-        self.screen.say(credentials.find().sentence(rehearse=rehearse))
+        self.screen.say(credentials.sentence(rehearse=rehearse))
         self.screen.say("Ctrl-C ends everything; agents go on from where they were at the next start.")
         if self.options.browser:
             self._page = browser.open_privately(link)

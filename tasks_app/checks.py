@@ -1,0 +1,103 @@
+"""Django system checks: what is set wrongly is said with a code and the way out, before anything runs."""
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psutil
+from django.apps import AppConfig
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Warning, register
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1", "[::1]"})
+RUN_MIB = 400
+"""Memory of one Claude process in a long session (stack.md §4)."""
+
+
+@register("crewdesk")
+def crewdesk(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Return everything that is wrong with the settings of this process."""
+    return [*_home(), *_origins(), *_redis(), *_claude(), *_exposure(), *_memory()]
+
+
+def _home() -> Iterator[CheckMessage]:
+    folder = Path(settings.HOME)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        yield Error(
+            f"CREWDESK_HOME ({folder}) cannot be written.", hint="Give it to the user who runs Crewdesk.", id="crewdesk.E001"
+        )
+    elif stat.S_IMODE(folder.stat().st_mode) & 0o077:
+        yield Error(
+            f"CREWDESK_HOME ({folder}) is open to other users; it holds the secret key and the database.",
+            hint=f"chmod 700 {folder}",
+            id="crewdesk.E002",
+        )
+
+
+def _origins() -> Iterator[CheckMessage]:
+    for origin in settings.ORIGINS:
+        parts = urlsplit(origin)
+        if parts.scheme not in ("http", "https") or not parts.netloc or parts.path or parts.query or "*" in origin:
+            yield Error(
+                f"CREWDESK_ORIGINS: {origin!r} is not an exact origin.",
+                hint="Write scheme and host, and the port where it is not the usual one: https://desk.example.org.",
+                id="crewdesk.E003",
+            )
+        elif (parts.hostname or "") not in settings.ALLOWED_HOSTS and "*" not in settings.ALLOWED_HOSTS:
+            yield Error(
+                f"CREWDESK_ORIGINS names {parts.hostname}, which is not in CREWDESK_HOSTS: every page would be refused.",
+                hint=f"Add {parts.hostname} to CREWDESK_HOSTS.",
+                id="crewdesk.E004",
+            )
+
+
+def _redis() -> Iterator[CheckMessage]:
+    parts = urlsplit(settings.REDIS_URL)
+    if parts.scheme in ("redis", "rediss") and (parts.hostname or "") not in LOOPBACK and not parts.password:
+        yield Warning(
+            f"REDIS_URL ({parts.hostname}) has no password: whoever can write to that server can start runs.",
+            hint="Set a password (redis://:PASSWORD@host:6379/0), or keep the server on a private network.",
+            id="crewdesk.W001",
+        )
+
+
+def _claude() -> Iterator[CheckMessage]:
+    if settings.CLAUDE_CLI and not os.access(settings.CLAUDE_CLI, os.X_OK):
+        yield Error(
+            f"CREWDESK_CLAUDE_CLI ({settings.CLAUDE_CLI}) is not a program.",
+            hint="Unset it to use the Claude Code that comes with the SDK, or give the full path of `claude`.",
+            id="crewdesk.E005",
+        )
+
+
+def _exposure() -> Iterator[CheckMessage]:
+    outside = [host for host in settings.ALLOWED_HOSTS if host not in LOOPBACK and not re.fullmatch(r"testserver|web", host)]
+    if settings.DEBUG and outside:
+        yield Error(
+            f"CREWDESK_DEBUG is on while {', '.join(outside)} is served: error pages show the settings.",
+            hint="Unset CREWDESK_DEBUG.",
+            id="crewdesk.E006",
+        )
+    if "*" in settings.ALLOWED_HOSTS:
+        yield Error("CREWDESK_HOSTS has `*`: any host name would be taken.", hint="Name the hosts.", id="crewdesk.E007")
+    if outside and not settings.HTTPS:
+        yield Warning(
+            f"{', '.join(outside)} is served without TLS: sign-in cookies travel in the clear.",
+            hint="Put a proxy that ends TLS in front and set CREWDESK_HTTPS=1.",
+            id="crewdesk.W002",
+        )
+
+
+def _memory() -> Iterator[CheckMessage]:
+    have = psutil.virtual_memory().total // 2**20
+    fits = max(1, have // RUN_MIB)
+    if fits < settings.WORKER_SLOTS:
+        yield Warning(
+            f"CREWDESK_WORKER_SLOTS={settings.WORKER_SLOTS} need about {settings.WORKER_SLOTS * RUN_MIB} MiB; there are {have}.",
+            hint=f"Set CREWDESK_WORKER_SLOTS={fits} or less.",
+            id="crewdesk.W003",
+        )
