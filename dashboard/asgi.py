@@ -1,9 +1,13 @@
-"""The ASGI application: pages and the live socket."""
+"""The ASGI application: pages through Django (static files through its WhiteNoise middleware), and the live socket."""
 
 import os
 
+from channels.routing import ProtocolTypeRouter
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
+pages = get_asgi_application()  # loads the apps: what follows imports models
 
-application = get_asgi_application()
+from dashboard.routing import websocket  # noqa: E402
+
+application = ProtocolTypeRouter({"http": pages, "websocket": websocket})

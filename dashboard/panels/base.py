@@ -5,8 +5,9 @@ or user id, and with the rights on the block's team only (all teams where the bl
 cannot leak.
 """
 
+import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -18,6 +19,8 @@ from dashboard.panels import registry
 
 MARK = f"\x00live {secrets.token_hex(12)} "
 """Stands for a nested block in a block's own HTML; random, so that no text of an agent can forge it."""
+NESTED = re.compile(re.escape(MARK) + "([^\0]*)\0")
+CHILDREN = "live_children"
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,12 @@ class Block:
 class Panel(Protocol):
     """A kind of block. One file in dashboard/panels/ and one line in registry.py.
 
-    Optional attribute `fast: bool` (default False): re-rendered up to 10 times a second instead of 4 (the transcript).
-    The template's outermost element must have `id="{{ block.id }}"`.
+    The template's outermost element must have `id="{{ block.id }}"`. A block that may come back renders an empty element
+    and not None: what is gone is removed from the page, and only the block around it can bring it back.
+
+    Optional: `fast: bool`: sent up to 10 times a second instead of 4 (the transcript). `contexts(blocks, viewer)`: the
+    contexts of many blocks by block id (missing: gone) in a constant number of queries; each may depend on its own block
+    and the rights on its team only, though `viewer` has the rights of the whole page.
     """
 
     name: str
@@ -52,12 +59,12 @@ class Panel(Protocol):
         """Return the template's context, read fresh; None: the block is gone. `viewer` is narrowed to the audience."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Rendered:
-    """A block's own HTML (None: gone) with marks where its nested blocks stand, and those blocks."""
+    """A block's own HTML (None: gone) with marks where its nested blocks stand, and those blocks by id."""
 
     own: str | None
-    children: dict[str, Block] = field(default_factory=dict)
+    children: Mapping[str, Block] = field(default_factory=dict)
 
 
 def narrowed(block: Block, viewer: Viewer) -> Viewer:
@@ -78,29 +85,68 @@ def render(block: Block, viewer: Viewer, *, page: Mapping[str, Any] | None = Non
 
     `page` holds what only one person's page may have (`csrf_token`, `request`); the socket has none of it.
     """
-    return _html(block, narrowed(block, viewer), {**(page or {}), "viewer": viewer, "live_page": page or {}})
-
-
-def render_own(block: Block, audience: Viewer) -> Rendered:
-    """Return the block for the socket, nested blocks left open: they are rendered, compared and shared on their own."""
-    children: dict[str, Block] = {}
-    return Rendered(_html(block, audience, {"viewer": audience, "live_children": children}), children)
-
-
-def _html(block: Block, audience: Viewer, extra: Mapping[str, Any]) -> str | None:
-    if block.team is not None and not audience.can_see(block.team):
-        return None
-    panel = registry.panel(block.panel)
-    context = panel.context(block, audience)
-    if context is None:
-        return None
-    can_act = block.team is not None and audience.can_act(block.team)
-    return get_template(panel.template).render({"block": block, "can_act": can_act, **context, **extra})
+    return Drawing(page).whole(block, viewer)
 
 
 def nested(block: Block, context: Mapping[str, Any]) -> SafeString:
-    """Return a block inside a page or inside another block's template (the tag `{% live block %}`)."""
-    if (children := context.get("live_children")) is not None:
-        children[block.id] = block
-        return mark_safe(f"{MARK}{block.id}\x00")  # noqa: S308 - our own mark and an id made by a panel
-    return mark_safe(render(block, context["viewer"], page=context.get("live_page")) or "")  # noqa: S308 - a template made it
+    """Return the mark of a block that stands inside another block's template."""
+    context[CHILDREN][block.id] = block
+    return mark_safe(f"{MARK}{block.id}\x00")  # noqa: S308 - our own mark and an id made by a panel
+
+
+class Drawing:
+    """Draws blocks for one page or one look of the hub: each block once per audience, siblings read together.
+
+    What a panel or template raises goes through: a page shows an error, the hub leaves the block out.
+    """
+
+    def __init__(self, page: Mapping[str, Any] | None = None) -> None:
+        self._page = page or {}
+        self._done: dict[tuple[Block, Viewer], Rendered] = {}
+        self._read: dict[tuple[Block, Viewer], dict[str, Any] | None] = {}
+
+    def own(self, block: Block, viewer: Viewer) -> Rendered:
+        """Return the block with marks for what it contains."""
+        key = (block, narrowed(block, viewer))
+        if key not in self._done:
+            self._done[key] = self._draw(*key)
+        return self._done[key]
+
+    def whole(self, block: Block, viewer: Viewer) -> str | None:
+        """Return the block with everything in it; None: it is gone."""
+        rendered = self.own(block, viewer)
+        self.read(rendered.children.values(), viewer)
+        parts = NESTED.split(rendered.own or "")
+        for at in range(1, len(parts), 2):
+            parts[at] = self.whole(rendered.children[parts[at]], viewer) or ""
+        return None if rendered.own is None else "".join(parts)
+
+    def read(self, blocks: Iterable[Block], viewer: Viewer) -> None:
+        """Read the contexts of these blocks together, where their panels can (`contexts`)."""
+        by_panel: dict[str, list[Block]] = {}
+        for block in blocks:
+            key = (block, narrowed(block, viewer))
+            if key not in self._done and key not in self._read and _may_see(*key):
+                by_panel.setdefault(block.panel, []).append(block)
+        for name, found in by_panel.items():
+            contexts = getattr(registry.panel(name), "contexts", None)
+            if contexts and len(found) > 1:
+                answer = contexts(found, replace(NOBODY, team_ids=viewer.team_ids, lead_of=viewer.lead_of))
+                self._read.update({(block, narrowed(block, viewer)): answer.get(block.id) for block in found})
+
+    def _draw(self, block: Block, audience: Viewer) -> Rendered:
+        if not _may_see(block, audience):
+            return Rendered(None)
+        panel = registry.panel(block.panel)
+        key = (block, audience)
+        context = self._read[key] if key in self._read else panel.context(block, audience)
+        if context is None:
+            return Rendered(None)
+        children: dict[str, Block] = {}
+        can_act = block.team is not None and audience.can_act(block.team)
+        ours = {"block": block, "can_act": can_act, "viewer": audience, **context, **self._page, CHILDREN: children}
+        return Rendered(str(get_template(panel.template).render(ours)), children)
+
+
+def _may_see(block: Block, audience: Viewer) -> bool:
+    return block.team is None or audience.can_see(block.team)

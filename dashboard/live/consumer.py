@@ -1,0 +1,118 @@
+"""The consumer: one per open page, between the socket and the hub. It only reads credit; every write is an HTTP POST."""
+
+import asyncio
+import contextlib
+import logging
+import re
+import traceback
+from typing import Any
+from urllib.parse import parse_qs
+
+from channels.consumer import AsyncConsumer, get_handler_name
+from channels.exceptions import StopConsumer
+from django.conf import settings
+
+from dashboard.live import frames, hub
+from dashboard.live.client import Client, Ticket
+from dashboard.live.frames import BadFrame, Close
+from tasks_app.domain.text import mask_secrets
+
+logger = logging.getLogger(__name__)
+MAX_QUERY_BYTES = 16_384
+_PAGE = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
+_ARG = re.compile(r"[\w .@+~-]{0,200}")
+_GOODBYE_S = 0.05  # for the close frame to leave before the server does
+
+
+class LiveConsumer(AsyncConsumer):  # type: ignore[misc]
+    """`/live/?page=<page>&arg=<arg>&since=<cursor>`: frames out, `{"ack": "<cursor>"}` in.
+
+    Closes with the codes of `frames.Close`; before an error code a frame `{"error": "<reason>"}` says why.
+    """
+
+    client: Client | None = None
+    pump: asyncio.Task[None] | None = None
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        """Serve one socket to its end, whatever ends it."""
+        try:
+            await super().__call__(scope, receive, send)
+        except asyncio.CancelledError:
+            await self._goodbye()
+            raise
+        finally:
+            self._leave()
+
+    async def dispatch(self, message: dict[str, Any]) -> None:
+        """Call the handler. Channels' own would hop to a thread for each message to close database connections."""
+        handler = getattr(self, get_handler_name(message), None)
+        try:
+            if handler:
+                await handler(message)
+        except BadFrame as error:
+            await self._end(Close.BAD_FRAME, str(error))
+        except StopConsumer:
+            raise
+        except Exception as error:
+            logger.error("a live socket failed: %s", mask_secrets("".join(traceback.format_exception(error))))
+            await self._end(Close.BROKEN, "the server made an error")
+
+    async def websocket_connect(self, message: dict[str, Any]) -> None:
+        """Accept at once (a page can only read a close code after that) and let the hub say who may stay."""
+        await self.send({"type": "websocket.accept"})
+        ticket = _ticket(self.scope)
+        self.client = Client(ticket, self.send, hub.current().pace)
+        self.pump = asyncio.ensure_future(self.client.pump())
+        if ticket.session_key:
+            hub.current().join(self.client)
+        else:
+            await self._end(Close.SIGNED_OUT, "not signed in")
+
+    async def websocket_receive(self, message: dict[str, Any]) -> None:
+        """Take credit; anything else ends the socket with 4400 and the reason."""
+        if self.client and not self.client.closed:
+            hub.current().acknowledge(self.client, frames.parse_ack(message.get("text"), message.get("bytes")))
+
+    async def websocket_disconnect(self, message: dict[str, Any]) -> None:
+        """The page is gone."""
+        raise StopConsumer
+
+    async def _end(self, code: Close, reason: str) -> None:
+        if self.client:
+            hub.current().leave(self.client)
+            self.client.close(code, reason)
+        else:
+            await self.send({"type": "websocket.send", "text": frames.error(reason)})
+            await self.send({"type": "websocket.close", "code": int(code), "reason": reason[:120]})
+
+    async def _goodbye(self) -> None:
+        """The server shuts down: say so, so that the page reconnects at once instead of waiting for a time-out."""
+        with contextlib.suppress(Exception):
+            await self.send({"type": "websocket.close", "code": int(Close.GOING_AWAY)})
+            await asyncio.sleep(_GOODBYE_S)
+        self._leave()
+        hub.current().stop_if_empty()
+
+    def _leave(self) -> None:
+        if self.client:
+            hub.current().leave(self.client)
+        if self.pump:
+            self.pump.cancel()
+
+
+def _ticket(scope: dict[str, Any]) -> Ticket:
+    """Return what the page asks for; raises BadFrame naming the field."""
+    query = scope.get("query_string", b"")
+    if len(query) > MAX_QUERY_BYTES:
+        raise BadFrame(f"the address is over {MAX_QUERY_BYTES} bytes")
+    try:
+        fields = parse_qs(query.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=10)
+    except ValueError:
+        raise BadFrame("the address has more than 10 fields") from None
+    values = {name: (fields.get(name) or [""])[-1] for name in ("page", "arg", "since")}
+    if not _PAGE.fullmatch(values["page"]):
+        raise BadFrame("page: a page's name is missing or malformed")
+    if not _ARG.fullmatch(values["arg"]):
+        raise BadFrame("arg: at most 200 letters, digits and . _ - @ + ~")
+    session = scope.get("cookies", {}).get(settings.SESSION_COOKIE_NAME, "")
+    return Ticket(session, values["page"], values["arg"], values["since"])

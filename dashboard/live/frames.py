@@ -1,0 +1,90 @@
+"""The frames of the live socket: what the server says as JSON text, and what a client may say."""
+
+import json
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from typing import TypedDict
+
+from tasks_app.domain.text import clean
+
+MAX_CLIENT_BYTES = 65_536
+MAX_CURSOR = 16_384
+
+
+class Close(IntEnum):
+    """Why the server ends a socket."""
+
+    GOING_AWAY = 1001
+    BROKEN = 1011
+    TRY_LATER = 1013
+    BAD_FRAME = 4400
+    SIGNED_OUT = 4401
+    NOT_ALLOWED = 4403
+    TOO_SLOW = 4408
+
+
+class DecisionEvent(TypedDict):
+    """A decision was opened: the page may notify."""
+
+    type: str  # "decision"
+    id: str
+    kind: str
+    title: str
+    agent: str
+    team: str
+
+
+class BadFrame(ValueError):
+    """A client's frame of no known shape; the message is for whoever writes the client."""
+
+
+def tail(html: Mapping[str, str | None], *, wait: int | None, events: Sequence[DecisionEvent]) -> str:
+    """Return the part of a frame that is the same for all sockets: made once, joined to each socket's position."""
+    parts: dict[str, object] = {"html": {name: None if text is None else clean(text) for name, text in html.items()}}
+    if wait is not None:
+        parts["wait"] = wait
+    if events:
+        parts["events"] = [{key: clean(str(value)) for key, value in event.items()} for event in events]
+    return _json(parts)[1:]
+
+
+def frame(prev: str, seq: str, rest: str) -> str:
+    """Return `{"prev": …, "seq": …, "html": …}` from positions and a `tail`."""
+    return f'{{"prev":{_json(prev)},"seq":{_json(seq)},{rest}'
+
+
+def heartbeat(seq: str) -> str:
+    """Return the sign of life; it also moves the client's position when nothing it shows has changed."""
+    return _json({"seq": seq})
+
+
+def resync(seq: str) -> str:
+    """Return "fetch the page again"; frames that follow go on from `seq`."""
+    return _json({"resync": True, "seq": seq})
+
+
+def error(reason: str) -> str:
+    """Return why the socket is about to be closed, for servers that cannot send a close reason (daphne)."""
+    return _json({"error": reason})
+
+
+def parse_ack(text: str | None, binary: bytes | None = None) -> str:
+    """Return the cursor that a client acknowledges; raises BadFrame for everything that is not `{"ack": "<cursor>"}`."""
+    if text is None:
+        raise BadFrame(f"a binary frame of {len(binary or b'')} bytes: send text")
+    if len(text) > MAX_CLIENT_BYTES or len(text.encode("utf-8", "replace")) > MAX_CLIENT_BYTES:
+        raise BadFrame(f"a frame over {MAX_CLIENT_BYTES} bytes")
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        raise BadFrame("not JSON") from None
+    if not isinstance(said, dict) or set(said) != {"ack"}:
+        raise BadFrame('not an object of known shape: send {"ack": "<seq of the last frame>"}')
+    cursor = said["ack"]
+    if not isinstance(cursor, str) or len(cursor) > MAX_CURSOR:
+        raise BadFrame(f"ack is not a string of at most {MAX_CURSOR} characters")
+    return cursor
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

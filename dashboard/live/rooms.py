@@ -1,0 +1,163 @@
+"""Which pages are open, grouped by what they show, and the telling: one text per group, joined to each page's position."""
+
+import random
+import time
+from dataclasses import replace
+
+from dashboard.live import cursor, frames
+from dashboard.live.client import Client
+from dashboard.live.frames import Close
+from dashboard.live.orders import Admitted, News, Refused, Shown, View
+from dashboard.live.pace import Pace
+
+
+class Room:
+    """The pages of one view, and what they have been sent."""
+
+    def __init__(self) -> None:
+        self.shown = Shown(())
+        self.clients: set[Client] = set()
+        self.swept_at = time.monotonic()
+
+    def doubt(self) -> None:
+        """Forget what was sent: one of the pages was loaded (or is about to be) by other means."""
+        self.shown = replace(self.shown, hashes={}, doubted=frozenset())
+
+
+class Rooms:
+    """All open pages. `known` says how far they have been shown each team's log."""
+
+    def __init__(self, pace: Pace) -> None:
+        self.pace = pace
+        self.by_view: dict[View, Room] = {}
+        self.views: dict[Client, View] = {}
+        self.known: dict[int, int] = {}
+
+    def shown(self) -> dict[View, Shown]:
+        """Return what each view shows."""
+        return {view: room.shown for view, room in self.by_view.items()}
+
+    def forget_teams(self) -> None:
+        """Drop positions of teams that no open page watches: they are read anew with the next one."""
+        watched = frozenset[int]().union(*(view.team_ids for view in self.by_view))
+        self.known = {team: seq for team, seq in self.known.items() if team in watched}
+
+    # telling ---------------------------------------------------------------------------------------------------------
+
+    def tell(self, view: View, news: News, *, fast: bool = False) -> None:
+        """Send news to the pages of a view; a fast frame does not move their position (slow blocks are still to come)."""
+        room = self.by_view.get(view)
+        if room is None:
+            return
+        room.shown = news.shown
+        if not news:
+            return
+        at, rest = self._cursor(view), _tail(news)
+        for client in room.clients:
+            seq = client.cursor if fast else at
+            if rest:
+                client.say(frames.frame(client.cursor, seq, rest), seq)
+            if news.resync:
+                client.say(frames.resync(seq), seq)
+        if news.resync:
+            room.doubt()
+
+    def resync(self, client: Client) -> None:
+        """Let a page fetch itself again."""
+        if view := self.views.get(client):
+            at = self._cursor(view)
+            client.say(frames.resync(at), at)
+            self.by_view[view].doubt()
+
+    def tick(self, now: float) -> None:
+        """Send heartbeats to quiet pages; close those that have given no credit for too long."""
+        for client, view in list(self.views.items()):
+            if client.behind_since is not None and now - client.behind_since > self.pace.behind_s:
+                self.refuse(client, Refused(Close.TOO_SLOW, "nothing was acknowledged"))
+            elif now - client.last_sent > self.pace.heartbeat_s:
+                at = self._cursor(view)
+                client.say(frames.heartbeat(at), at)
+
+    # coming, moving and going ----------------------------------------------------------------------------------------
+
+    def admit(self, client: Client, answer: Admitted) -> None:
+        """Put a page that has just connected into its room and send what it missed."""
+        room = self._enter(client, answer)
+        room.doubt()
+        at, news = self._cursor(answer.view), answer.news
+        if answer.resync or news is None:
+            client.say(frames.resync(at), at)
+        elif rest := _tail(news):
+            client.say(frames.frame(client.cursor, at, rest), at)
+        else:
+            client.say(frames.heartbeat(at), at)
+
+    def move(self, client: Client, answer: Admitted) -> None:
+        """Put a page whose viewer's rights have changed into its new room and send what looks different there."""
+        if self.views.get(client) == answer.view:
+            return
+        self.out(client)
+        self.admit(client, answer)
+
+    def refuse(self, client: Client, answer: Refused) -> None:
+        """Close a page's socket and forget it."""
+        self.out(client)
+        client.close(answer.code, answer.reason)
+
+    def out(self, client: Client) -> None:
+        """Forget a page; safe to call for one that is not here."""
+        view = self.views.pop(client, None)
+        if view is None:
+            return
+        room = self.by_view[view]
+        room.clients.discard(client)
+        if not room.clients:
+            del self.by_view[view]
+
+    def check_due(self, now: float) -> bool:
+        """Whether a page's session and rights are to be looked at again."""
+        return any(client.check_at <= now for client in self.views)
+
+    def due_checks(self, now: float) -> list[tuple[Client, View]]:
+        """Return the pages whose session and rights are to be looked at again, at most a batch, and set their next time."""
+        due = [(client, view) for client, view in self.views.items() if client.check_at <= now][: self.pace.recheck_batch]
+        for client, _ in due:
+            client.check_at = self._next_check(now)
+        return due
+
+    def sweep_due(self, now: float) -> bool:
+        """Whether a view is to be compared as a whole."""
+        return any(now - room.swept_at > self.pace.sweep_s for room in self.by_view.values())
+
+    def due_sweeps(self, now: float) -> frozenset[View]:
+        """Return a few views that are to be compared as a whole, and set their next time."""
+        due = [(view, room) for view, room in self.by_view.items() if now - room.swept_at > self.pace.sweep_s]
+        for _, room in due[: self.pace.sweep_batch]:
+            room.swept_at = now
+        return frozenset(view for view, _ in due[: self.pace.sweep_batch])
+
+    def check_all(self) -> None:
+        """Let every page's rights be looked at again now."""
+        for client in self.views:
+            client.check_at = 0.0
+
+    def _enter(self, client: Client, answer: Admitted) -> Room:
+        room = self.by_view.setdefault(answer.view, Room())
+        if not room.clients:
+            room.shown = answer.shown
+        room.clients.add(client)
+        self.views[client] = answer.view
+        client.check_at = self._next_check(time.monotonic())
+        return room
+
+    def _next_check(self, now: float) -> float:
+        return now + self.pace.recheck_s * random.uniform(0.8, 1.0)  # noqa: S311 - spreads the look-ups
+
+    def _cursor(self, view: View) -> str:
+        return cursor.encode({team: self.known.get(team, 0) for team in view.team_ids})
+
+
+def _tail(news: News) -> str:
+    if not (news.html or news.events or news.wait is not None):
+        return ""
+    return frames.tail(news.html, wait=news.wait, events=news.events)

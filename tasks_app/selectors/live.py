@@ -1,0 +1,61 @@
+"""What open pages need to know: where each team's log stands, which keys are new, who waits for the lead."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Q
+
+from tasks_app.domain.events import EventKind
+from tasks_app.domain.statuses import DecisionStatus
+from tasks_app.models import Decision, Event, Team
+
+
+@dataclass(frozen=True)
+class Line:
+    """One event, as far as live pages care: which blocks it makes stale and which decision it opened ("": none)."""
+
+    seq: int
+    keys: tuple[str, ...]
+    opened: str
+
+
+@dataclass(frozen=True)
+class Opened:
+    """An open decision, to be announced."""
+
+    id: str
+    kind: str
+    title: str
+    agent: str
+    team: str
+    team_id: int
+
+
+def positions(team_ids: Iterable[int], *, newer_than: int | None = None) -> dict[int, int]:
+    """Return {team pk: last_seq} of these teams and, with `newer_than`, of every team with a higher pk. One query."""
+    wanted = Q(pk__in=list(team_ids))
+    if newer_than is not None:
+        wanted |= Q(pk__gt=newer_than)
+    return dict(Team.objects.filter(wanted).values_list("pk", "last_seq"))
+
+
+def lines(team_id: int, *, after: int, upto: int, limit: int) -> Sequence[Line]:
+    """Return the events with after < seq <= upto in order, at most `limit`."""
+    rows = Event.objects.filter(team_id=team_id, seq__gt=after, seq__lte=upto).order_by("seq")
+    found = rows.values_list("seq", "keys", "kind", "decision_id")[:limit]
+    opened = EventKind.DECISION_OPENED.value
+    return [Line(seq, tuple(keys), decision if kind == opened else "") for seq, keys, kind, decision in found]
+
+
+def waiting(team_ids: Iterable[int]) -> int:
+    """Return how many decisions of these teams are open (snoozed ones count)."""
+    return Decision.objects.filter(team_id__in=list(team_ids), status=DecisionStatus.OPEN.value).count()
+
+
+def opened(decision_ids: Iterable[str]) -> Sequence[Opened]:
+    """Return those of the decisions that are still open, oldest first."""
+    rows = Decision.objects.filter(pk__in=list(decision_ids), status=DecisionStatus.OPEN.value).select_related("agent", "team")
+    return [
+        Opened(row.id, row.kind, row.title, row.agent.name if row.agent else "", row.team.name, row.team_id)
+        for row in rows.order_by("opened_at", "id")
+    ]
