@@ -8,10 +8,10 @@ from typing import Any, Final
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from tasks_app.domain import plan_lines
 from tasks_app.domain.errors import Invalid, Problem
-from tasks_app.rehearsal import yaml_lines
+from tasks_app.domain.plan_lines import Document, Path, dotted
 from tasks_app.rehearsal.script_model import Branch, Call, Fail, Misbehave, Part, Script, Strict, Turn, Usage, When
-from tasks_app.rehearsal.yaml_lines import Document, Path, dotted
 
 __all__ = ["GENERAL", "Part", "Script", "json_schema", "load"]
 
@@ -29,7 +29,7 @@ GENERAL: Final = Part(
 
 def load(source: str | FilePath) -> Script:
     """Return the script in a text or file. Raises `Invalid` that names every problem with line, path and fix."""
-    document = yaml_lines.read(source if isinstance(source, str) else _file(source))
+    document = plan_lines.read(source if isinstance(source, str) else _file(source))
     if not isinstance(document.value, dict):
         raise Invalid(
             "A rehearsal script is a mapping with `parts`.", problems=(Problem("It must start with `parts:`.", line=1),)
