@@ -22,7 +22,6 @@ CSRF_TRUSTED_ORIGINS = ORIGINS
 
 INSTALLED_APPS = [
     "daphne",
-    "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -88,7 +87,7 @@ def _database() -> dict[str, Any]:
     try:
         config: dict[str, Any] = dict(dj_database_url.parse(url))
     except (ValueError, KeyError) as error:
-        raise ImproperlyConfigured(f"DATABASE_URL cannot be read: {error}. Use postgres://user:password@host:5432/name.") from None
+        raise ImproperlyConfigured(f"DATABASE_URL cannot be read ({error}): postgres://user:password@host:5432/name.") from None
     if "sqlite" in config["ENGINE"]:
         return {**config, "OPTIONS": SQLITE_OPTIONS}
     pool = {"min_size": 1, "max_size": int(env.number("CREWDESK_DB_POOL", 8, low=1, high=200)), "timeout": 20}

@@ -83,6 +83,7 @@ class Reason(StrEnum):
     EMPTY = "empty"  # a result with no output at all
     BUDGET = "budget"
     TURN_LIMIT = "turn_limit"
+    TIME_LIMIT = "time_limit"  # ran longer than the team's limit
     RATE_LIMITED = "rate_limited"  # 429
     OVERLOADED = "overloaded"  # 529 or 5xx
     AUTH = "auth"  # 401, 403: key missing, wrong or expired
@@ -104,11 +105,12 @@ TRANSIENT = frozenset({Reason.RATE_LIMITED, Reason.OVERLOADED})
 REASON_HELP: dict[Reason, str] = {
     Reason.DONE: "Nothing to do.",
     Reason.REPORTED: "Read why the agent gave it back, then reassign it with guidance.",
-    Reason.UNREPORTED: "The agent stopped without saying whether the task is done. Look at its work, then complete or reassign it.",
+    Reason.UNREPORTED: "It stopped without saying whether the task is done. Look at its work, then complete or reassign it.",
     Reason.NO_RESULT: "Claude Code ended without an answer. Retry; if it repeats, run `manage.py doctor`.",
     Reason.EMPTY: "The model answered nothing. Retry, or give more guidance.",
     Reason.BUDGET: "Raise the budget or split the task.",
     Reason.TURN_LIMIT: "Raise the turn limit or split the task.",
+    Reason.TIME_LIMIT: "Raise the time limit or split the task.",
     Reason.RATE_LIMITED: "The API limits this account. It retries by itself.",
     Reason.OVERLOADED: "The API is overloaded. It retries by itself.",
     Reason.AUTH: "The API refused the key. Check ANTHROPIC_API_KEY with `manage.py doctor`, then retry.",

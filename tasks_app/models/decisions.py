@@ -26,6 +26,7 @@ class Decision(models.Model):
     title = models.CharField(max_length=300)
     payload = models.JSONField(default=dict)
     payload_hash = models.CharField(max_length=64)
+    ask_key = models.CharField(max_length=64)  # what is asked, without how it is shown: the same question is asked once
     version = models.IntegerField(default=1)
     tool_use_id = models.CharField(max_length=80, blank=True)
     subagent = models.CharField(max_length=80, blank=True)
@@ -49,7 +50,7 @@ class Decision(models.Model):
         indexes = (models.Index(fields=["team", "status", "opened_at"], name="decision_inbox"),)
         constraints = (
             models.UniqueConstraint(
-                fields=["run", "kind", "payload_hash"],
+                fields=["run", "kind", "ask_key"],
                 condition=Q(status=DecisionStatus.OPEN.value),
                 name="nothing_is_asked_twice_at_once",
             ),

@@ -25,7 +25,7 @@ class Run(models.Model):
     raw = models.TextField(blank=True)  # technical detail, shown only when opened
     fence = models.IntegerField(default=0)
     lease_until = models.FloatField(default=0)  # Unix seconds of the database's clock
-    due_at = models.FloatField(default=0)  # pending runs: may be claimed from then on; PARKED_DUE while it waits for an answer
+    due_at = models.FloatField(default=0)  # pending: may be claimed from then on; leases.NEVER while it waits for an answer
     nudged_at = models.FloatField(default=0)
     worker = models.CharField(max_length=120, blank=True)  # name of the worker that holds it
     host = models.CharField(max_length=120, blank=True)  # where its process is or last was
@@ -39,6 +39,8 @@ class Run(models.Model):
     resume_note = models.TextField(blank=True)  # what the resumed prompt must say besides the decisions
     interrupted = models.BooleanField(default=False)  # the last process did not end by itself
     asked_to_report = models.BooleanField(default=False)
+    report = models.JSONField(null=True)  # the agent's own report: {"status", "evidence", "summary", "failure", "approaches"}
+    retries = models.IntegerField(default=0)  # transient failures that were waited out; they count as no attempt
     crashes = models.IntegerField(default=0)  # takeovers without a step in between
     handoffs = models.IntegerField(default=0)  # takeovers in all
     last_seq = models.IntegerField(default=0)  # of steps
@@ -53,6 +55,8 @@ class Run(models.Model):
     context_peak = models.BigIntegerField(null=True)
     context_window = models.BigIntegerField(null=True)
     budget_level = models.CharField(max_length=12, blank=True)  # the highest level that was acted on
+    budget_waived = models.BooleanField(default=False)  # the lead lets it finish beyond the limit with a smaller model
+    model_override = models.CharField(max_length=80, blank=True)
     workspace_commit = models.CharField(max_length=64, blank=True)  # commit the attempt started from
     dossier = models.JSONField(default=dict)
     result = models.TextField(blank=True)

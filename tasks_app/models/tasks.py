@@ -34,6 +34,7 @@ class Task(models.Model):
     attempts = models.IntegerField(default=0)  # attempts that count
     attempts_allowed = models.IntegerField(default=3)
     failed = models.BooleanField(default=False)  # the last attempt failed and nobody has decided what is next
+    held = models.BooleanField(default=False)  # a person stopped it: nothing starts it but a person
     not_before = models.DateTimeField(null=True)  # back-off
     guidance = models.TextField(blank=True)  # the lead's extra words for the next attempt
     start_from = models.CharField(max_length=10, default="clean")  # clean | last

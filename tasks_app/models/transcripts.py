@@ -10,7 +10,7 @@ class TranscriptEntry(models.Model):
     session_id = models.CharField(max_length=64)
     subpath = models.CharField(max_length=300, blank=True)
     uuid = models.CharField(max_length=64, null=True)  # the idempotency key where the line has one
-    entry = models.JSONField()
+    entry = models.TextField()  # JSON as ASCII: NUL and lone surrogates come back as they were, on every database
     mtime_ms = models.BigIntegerField()
 
     class Meta:

@@ -1,0 +1,41 @@
+"""What a kind of decision declares: its words, its checks, and what the agent is told. Services act on it."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+REPEAT = "[crewdesk:repeat {}]"
+ANSWERED = "[crewdesk:answered {}]"
+
+
+@dataclass(frozen=True)
+class Given:
+    """An answer as the lead gave it, before or after a kind has checked it."""
+
+    choice: str
+    note: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Kind(Protocol):
+    """A module in this package: everything one kind of decision needs, without a table of its own."""
+
+    CHOICES: tuple[str, ...]
+    GRANTS: frozenset[str]
+    """Choices that let the asked call happen: after parking the agent must repeat it exactly."""
+
+    def title(self, payload: Mapping[str, Any], agent: str) -> str:
+        """One line for lists and notifications."""
+
+    def check(self, given: Given, payload: Mapping[str, Any]) -> Given:
+        """Return the answer in its stored form; raises `Invalid` naming the field."""
+
+    def tell(self, given: Given, payload: Mapping[str, Any]) -> str:
+        """What the agent is told about the answer when it goes on after parking, in words."""
+
+
+def payload_hash(payload: Mapping[str, Any]) -> str:
+    """Return the sha256 of the canonical JSON of what is shown: an answer names it, so nobody approves the unseen."""
+    return hashlib.sha256(json.dumps(payload, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()).hexdigest()

@@ -1,0 +1,51 @@
+"""Budget: a run has used up what it may; raise it, go on cheaper, or stop."""
+
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from tasks_app.decision_kinds.base import Given
+from tasks_app.domain.errors import Invalid
+
+CHOICES = ("raise", "smaller_model", "stop")
+GRANTS: frozenset[str] = frozenset()
+MAX_USD = Decimal("1000000")
+MAX_TOKENS = 10**12
+
+
+def title(payload: Mapping[str, Any], agent: str) -> str:
+    """`builder-1 has used up the budget of the task`."""
+    return f"{agent} has used up the budget of the {payload.get('scope', 'run')}"
+
+
+def check(given: Given, payload: Mapping[str, Any]) -> Given:
+    """A raise needs an amount above zero in USD or tokens, in the unit of the limit that was hit."""
+    if given.choice != "raise":
+        return Given(given.choice, given.note)
+    usd, tokens = given.data.get("usd"), given.data.get("tokens")
+    if usd not in (None, ""):
+        return Given(given.choice, given.note, {"usd": str(_amount(usd))})
+    if tokens not in (None, ""):
+        count = _amount(tokens, most=Decimal(MAX_TOKENS), field="tokens")
+        return Given(given.choice, given.note, {"tokens": int(count)})
+    raise Invalid("Say by how much to raise it.", field="tokens" if payload.get("limit_tokens") else "usd")
+
+
+def _amount(value: object, *, most: Decimal = MAX_USD, field: str = "usd") -> Decimal:
+    try:
+        amount = Decimal(str(value))
+    except InvalidOperation:
+        raise Invalid("The amount is not a number.", field=field) from None
+    if not amount.is_finite() or not 0 < amount <= most:
+        raise Invalid(f"The amount must be above 0 and at most {most:,}.", field=field)
+    return amount
+
+
+def tell(given: Given, payload: Mapping[str, Any]) -> str:
+    """What the agent may still use."""
+    note = f" The lead adds: {given.note}" if given.note else ""
+    if given.choice == "raise":
+        return f"The lead raised the budget. Go on where you stopped; be sparing.{note}"
+    if given.choice == "smaller_model":
+        return f"The lead lets you finish with a smaller model. Go on where you stopped.{note}"
+    return f"The lead ended this attempt for its budget.{note}"

@@ -1,0 +1,42 @@
+"""Escalation: an agent, or the system after the last attempt, needs a choice that only the lead can make."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tasks_app.decision_kinds.base import Given
+from tasks_app.domain.errors import Invalid
+from tasks_app.domain.text import one_line
+
+CHOICES = ("answer",)
+GRANTS: frozenset[str] = frozenset()
+
+
+def title(payload: Mapping[str, Any], agent: str) -> str:
+    """The problem in one line."""
+    return one_line(str(payload.get("problem") or f"{agent} needs a choice"), 200)
+
+
+def check(given: Given, payload: Mapping[str, Any]) -> Given:
+    """An option on offer, or free text, or both."""
+    option = str(given.data.get("option") or "").strip()
+    text = str(given.data.get("text") or "").strip()
+    labels = [str(o.get("label")) for o in payload.get("options") or []]
+    if option and option not in labels:
+        raise Invalid(
+            f"“{one_line(option, 60)}” is not one of the options: {', '.join(labels) or 'none are offered'}.", field="option"
+        )
+    if not option and not text and not given.note.strip():
+        raise Invalid("Choose an option or write what to do.", field="option")
+    if payload.get("auto") and not option:
+        raise Invalid("Choose one of the options; your text goes with it as guidance.", field="option")
+    return Given(given.choice, given.note, {"option": option, "text": text})
+
+
+def tell(given: Given, payload: Mapping[str, Any]) -> str:
+    """The option with its effect, and the lead's words."""
+    chosen = next((o for o in payload.get("options") or [] if o.get("label") == given.data.get("option")), None)
+    parts = [f"Problem: {payload.get('problem', '')}"]
+    if chosen:
+        parts.append(f"The lead chose: {chosen['label']}" + (f" ({chosen['effect']})" if chosen.get("effect") else ""))
+    parts += [f"The lead says: {text}" for text in (given.data.get("text"), given.note) if text]
+    return "\n".join(parts)

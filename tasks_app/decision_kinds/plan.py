@@ -1,0 +1,36 @@
+"""Plan: an agent in plan mode asks for approval of what it means to do."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tasks_app.decision_kinds.base import Given
+from tasks_app.domain.errors import Invalid
+
+CHOICES = ("approve", "approve_changes", "revise")
+GRANTS: frozenset[str] = frozenset()
+
+
+def title(payload: Mapping[str, Any], agent: str) -> str:
+    """`planner proposes a plan (version 2)`."""
+    version = int(payload.get("version") or 1)
+    return f"{agent} proposes a plan{f' (version {version})' if version > 1 else ''}"
+
+
+def check(given: Given, payload: Mapping[str, Any]) -> Given:
+    """A plan sent back needs comments; an approval with changes needs the changed text."""
+    if given.choice == "revise" and not given.note.strip():
+        raise Invalid("Say what to change: the agent revises the plan by your words.", field="note")
+    text = str(given.data.get("plan") or "").strip()
+    if given.choice == "approve_changes" and not text:
+        raise Invalid("The changed plan is empty. Edit the text, or approve it as it is.", field="plan")
+    return Given(given.choice, given.note, {"plan": text} if given.choice == "approve_changes" else {})
+
+
+def tell(given: Given, payload: Mapping[str, Any]) -> str:
+    """Say whether to carry it out or to revise it."""
+    note = f" The lead adds: {given.note}" if given.note else ""
+    if given.choice == "revise":
+        return f"The lead sent your plan back. Stay in plan mode and present a revised plan with ExitPlanMode.{note}"
+    if given.choice == "approve_changes":
+        return f"The lead approved your plan with changes. Plan mode is over; carry out this text:\n{given.data['plan']}\n{note}"
+    return f"The lead approved your plan:\n{payload.get('plan', '')}\nPlan mode is over; carry it out now.{note}"

@@ -1,0 +1,44 @@
+"""Question: an agent asks one or several questions, each with options or free text."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tasks_app.decision_kinds.base import Given
+from tasks_app.domain.errors import Problems
+from tasks_app.domain.text import one_line
+
+CHOICES = ("answer", "dismiss")
+GRANTS: frozenset[str] = frozenset()
+
+
+def title(payload: Mapping[str, Any], agent: str) -> str:
+    """The first question, and how many more."""
+    questions = payload.get("questions") or [{}]
+    more = f" (+{len(questions) - 1} more)" if len(questions) > 1 else ""
+    return f"{agent} asks: {one_line(str(questions[0].get('question', '')), 200)}{more}"
+
+
+def check(given: Given, payload: Mapping[str, Any]) -> Given:
+    """Every question needs an answer: a label, several labels, or free text."""
+    if given.choice == "dismiss":
+        return Given(given.choice, given.note)
+    problems, stored = Problems(), {}
+    answers = given.data.get("answers") or {}
+    for index, question in enumerate(payload.get("questions") or []):
+        text = str(question.get("question", ""))
+        value = answers.get(text)
+        value = [str(v).strip() for v in value if str(v).strip()] if isinstance(value, list) else str(value or "").strip()
+        if not value:
+            problems.add(f"“{one_line(text, 80)}” has no answer.", path=f"answers[{index}]", fix="Choose an option or write one.")
+        stored[text] = value
+    problems.raise_if_any("Not every question is answered.")
+    return Given(given.choice, given.note, {"answers": stored})
+
+
+def tell(given: Given, payload: Mapping[str, Any]) -> str:
+    """Each question with its answer."""
+    note = f"\nThe lead adds: {given.note}" if given.note else ""
+    if given.choice == "dismiss":
+        return f"The lead did not answer your questions: decide yourself and say what you assumed.{note}"
+    lines = [f"- {q}\n  Answer: {', '.join(a) if isinstance(a, list) else a}" for q, a in given.data["answers"].items()]
+    return "The lead answered your questions:\n" + "\n".join(lines) + note

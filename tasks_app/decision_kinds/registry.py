@@ -1,0 +1,23 @@
+"""Where each kind of decision lives."""
+
+from functools import cache
+from importlib import import_module
+from typing import cast
+
+from tasks_app.decision_kinds.base import Kind
+from tasks_app.domain.statuses import DecisionKind
+
+KINDS: dict[DecisionKind, str] = {
+    DecisionKind.PERMISSION: "tasks_app.decision_kinds.permission",
+    DecisionKind.PLAN: "tasks_app.decision_kinds.plan",
+    DecisionKind.QUESTION: "tasks_app.decision_kinds.question",
+    DecisionKind.ESCALATION: "tasks_app.decision_kinds.escalation",
+    DecisionKind.BUDGET: "tasks_app.decision_kinds.budget",
+    DecisionKind.STALL: "tasks_app.decision_kinds.stall",
+}
+
+
+@cache
+def get(kind: str) -> Kind:
+    """Return the module of a kind; raises ValueError for an unknown word."""
+    return cast(Kind, import_module(KINDS[DecisionKind(kind)]))

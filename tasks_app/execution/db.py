@@ -1,0 +1,43 @@
+"""The bridge from the async rim to the sync core: few threads, each with its own connection, patient with a restart."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+from django.db import InterfaceError, OperationalError, connection
+
+P = ParamSpec("P")
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+THREADS = 4
+"""Fifty runs share so many connections."""
+PATIENCE_S = 30.0
+"""A database that is away for longer fails the call; by then the leases are lost anyway."""
+_pool = ThreadPoolExecutor(THREADS, thread_name_prefix="crewdesk-db")
+
+
+def patiently(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call a service; where the database is restarting or locked, try again with a fresh connection.
+
+    Only for calls that may be repeated: each service guards itself by fence, status or sequence number.
+    """
+    until, pause = time.monotonic() + PATIENCE_S, 0.1
+    while True:
+        try:
+            return function(*args, **kwargs)
+        except (OperationalError, InterfaceError) as error:
+            connection.close()
+            if time.monotonic() > until:
+                raise
+            logger.warning("the database does not answer (%s); trying again", type(error).__name__)
+            time.sleep(pause)
+            pause = min(pause * 2, 2.0)
+
+
+async def call(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Await `patiently(function, …)` in one of the database threads."""
+    return await asyncio.get_running_loop().run_in_executor(_pool, partial(patiently, function, *args, **kwargs))

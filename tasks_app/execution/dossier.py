@@ -1,0 +1,44 @@
+"""The dossier of a failed run: what the next agent and the lead need to know of it."""
+
+import time
+from typing import Any
+
+from django.utils import timezone
+
+from tasks_app.domain.statuses import Reason
+from tasks_app.selectors import runs as reading
+from tasks_app.services import runs, workspaces
+
+
+def make(run_id: str, *, reason: Reason, error: str) -> dict[str, Any]:
+    """Return reason, error, approaches (the agent's own words), last steps, diff of the workspace, usage and time."""
+    run = runs.get(run_id)
+    report = run.report or {}
+    now = workspaces.snapshot(run.team.slug, run.team.workspace)
+    started = run.started_at or timezone.now()
+    return {
+        "attempt": run.attempt,
+        "agent": run.agent.name,
+        "reason": reason.value,
+        "error": report.get("failure") or error,
+        "approaches": report.get("approaches") or [],
+        "last_steps": reading.last_steps(run_id),
+        "diff": workspaces.diff(run.team.slug, run.workspace_commit, now),
+        "criteria_met": sorted((report.get("evidence") or {}).keys()),
+        "tokens": run.input_tokens + run.cache_creation_tokens + run.cache_read_tokens + run.output_tokens,
+        "cost_usd": str(run.cost_usd) if run.cost_usd is not None else None,
+        "seconds": round(time.time() - started.timestamp()),
+        "guidance": run.guidance,
+    }
+
+
+def begin(run_id: str, fence: int) -> None:
+    """At the start of an attempt: put the last attempt's files back if it starts clean, then remember where it starts."""
+    run = runs.get(run_id)
+    if run.workspace_commit:
+        return
+    if run.start_from == "clean" and (before := reading.previous(run)) is not None and before.workspace_commit:
+        workspaces.restore(run.team.slug, run.team.workspace, before.workspace_commit, reading.files_written(before.pk))
+    commit = workspaces.snapshot(run.team.slug, run.team.workspace)
+    if commit:
+        runs.guard(run_id, fence, workspace_commit=commit)

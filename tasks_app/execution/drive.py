@@ -1,0 +1,92 @@
+"""Drives one life of a run: from the claim to what became of it."""
+
+import asyncio
+import contextlib
+import logging
+import time
+from functools import cache
+from importlib import import_module
+from typing import cast
+
+from django.conf import settings
+
+from tasks_app.domain.errors import LeaseLost
+from tasks_app.domain.statuses import Reason
+from tasks_app.execution import db, dossier, outcome, spec
+from tasks_app.execution.port import RunPort
+from tasks_app.runners.claude import processes
+from tasks_app.runners.port import Directive, Outcome, OutcomeKind, Runner
+from tasks_app.runners.registry import RUNNERS
+from tasks_app.services import runs
+from tasks_app.services.runs import Held
+from tasks_app.task_types import registry as task_types
+from tasks_app.tools.base import Caller
+
+logger = logging.getLogger(__name__)
+
+
+@cache
+def _runner(name: str) -> Runner:
+    module, _, attribute = RUNNERS[name].rpartition(".")
+    return cast(Runner, getattr(import_module(module), attribute)())
+
+
+async def open_port(held: Held) -> RunPort:
+    """Return the port of this life."""
+    run = await db.call(runs.get, held.id)
+    caller = Caller(held.id, held.fence, held.team_id, held.agent_id, run.agent.name, held.task_id, run.task.number)
+    grace = run.team.limits.get("grace_s")
+    return RunPort(held, caller, last_seq=run.last_seq, grace_s=settings.GRACE_S if grace is None else float(grace))
+
+
+async def drive(held: Held, port: RunPort) -> None:
+    """Drive the run until it ends, parks or is lost. Never raises: what cannot be settled is given back by its lease."""
+    started = time.monotonic()
+    try:
+        # before any takeover: whatever an earlier life left on this host must be gone, its shells included
+        await processes.kill_run(held.id, below_fence=held.fence, term_s=0)
+        await _drive(held, port)
+    except LeaseLost:
+        logger.info("run %s: lost after %.1f s", held.id, time.monotonic() - started)
+    except Exception:
+        logger.exception("run %s: could not be driven", held.id)
+        await _give_up(held)
+    finally:
+        await port.close()
+
+
+async def _drive(held: Held, port: RunPort) -> None:
+    run = await db.call(runs.get, held.id)
+    if (run.report or {}).get("status") == "completed":
+        # an earlier life had reported and died before it could end: nothing is left to do
+        await db.call(outcome.settle, held, Outcome(OutcomeKind.ENDED, result=run.result), leaving_for=None)
+        return
+    await db.call(dossier.begin, held.id, held.fence)
+    if minutes := run.team.limits.get("minutes"):
+        asyncio.get_running_loop().call_later(float(minutes) * 60, port.leave_for, Reason.TIME_LIMIT)
+    runner = _runner(task_types.get(run.task.type).RUNNER)
+    while True:
+        prepared = await db.call(spec.build, held.id, held.fence)
+        try:
+            came = await runner.run(prepared.spec, port)
+            with contextlib.suppress(LeaseLost):
+                await port.flush()
+        finally:
+            await asyncio.shield(db.call(spec.release, prepared))
+        if port.directive() is Directive.LOST:
+            return
+        if not await db.call(outcome.settle, held, came, leaving_for=port.leaving_for):
+            return
+
+
+async def _give_up(held: Held) -> None:
+    """A fault of our own: the attempt fails in words instead of hanging until its lease runs out."""
+    failed = Outcome(
+        OutcomeKind.FAILED,
+        Reason.ERROR,
+        "Crewdesk could not go on with this run because of a fault of its own. See the worker's log.",
+    )
+    try:
+        await db.call(outcome.settle, held, failed, leaving_for=None)
+    except Exception:
+        logger.exception("run %s: its failure could not be stored; its lease will run out", held.id)

@@ -1,0 +1,113 @@
+"""Turns the outcome of a runner into states: what becomes of the run, of its decisions and of its task."""
+
+import time
+
+from tasks_app.domain.leases import CRASHES, TRANSIENT_RETRIES
+from tasks_app.domain.statuses import TRANSIENT, DecisionKind, Reason, RunStatus
+from tasks_app.execution import dossier
+from tasks_app.runners.port import Outcome, OutcomeKind
+from tasks_app.services import budgets, decisions, endings, runs, scheduling
+from tasks_app.services.endings import Ending
+from tasks_app.services.runs import Held
+
+GONE = frozenset({Reason.NO_RESULT, Reason.CRASHED})
+"""The process is gone without a word: the attempt goes on in a new one."""
+RETRY_BASE_S = 5.0
+RETRY_CAP_S = 300.0
+
+
+def settle(held: Held, outcome: Outcome, *, leaving_for: Reason | None) -> bool:
+    """Write what came of this life; returns whether the same worker should drive on at once (the report is asked for)."""
+    if outcome.kind is OutcomeKind.LOST:
+        return False
+    if outcome.kind is OutcomeKind.ENDED:
+        return _ended(held, outcome)
+    if outcome.kind is OutcomeKind.PARKED:
+        _parked(held, outcome, leaving_for)
+    elif outcome.kind is OutcomeKind.STOPPED:
+        _stopped(held)
+    else:
+        _failed(held, outcome)
+    scheduling.tick(held.team_id)
+    return False
+
+
+def _ended(held: Held, outcome: Outcome) -> bool:
+    run = runs.get(held.id)
+    report = run.report or {}
+    if report.get("status") == "completed":
+        _end(held, Ending(RunStatus.COMPLETED, Reason.DONE, result=outcome.result), why="its run ended")
+    elif report.get("status") == "pending":
+        _fail(held, Reason.REPORTED, str(report.get("failure") or "The agent gave the task back."), outcome)
+    elif not run.asked_to_report:
+        runs.guard(held.id, held.fence, asked_to_report=True)
+        return True
+    else:
+        _fail(held, Reason.UNREPORTED, "The agent ended twice without reporting on its task.", outcome)
+    scheduling.tick(held.team_id)
+    return False
+
+
+def _parked(held: Held, outcome: Outcome, leaving_for: Reason | None) -> None:
+    if leaving_for is Reason.TIME_LIMIT:
+        _fail(held, Reason.TIME_LIMIT, "The attempt ran longer than the team's time limit.", outcome)
+        return
+    if leaving_for is Reason.BUDGET:
+        run, reading = runs.get(held.id), budgets.read(held.id)
+        decisions.open_by_system(kind=DecisionKind.BUDGET, task=run.task, run=run, payload=budgets.payload(held.id, reading))
+        runs.park(held.id, held.fence, reason=Reason.BUDGET, interrupted=True)
+        return
+    waits = decisions.has_open(held.id)
+    runs.park(held.id, held.fence, reason=Reason.PARKED if waits else Reason.INTERRUPTED, interrupted=not waits)
+
+
+def _stopped(held: Held) -> None:
+    run = runs.get(held.id)
+    superseded = run.stop_reason == Reason.SUPERSEDED.value
+    reason = Reason.SUPERSEDED if superseded else Reason.STOPPED
+    ending = endings.stopped_by(f"user:{run.stop_asked_by}", reason=reason, held=not superseded)
+    ending = Ending(
+        ending.status,
+        reason,
+        ending.detail,
+        counts=False,
+        held=ending.held,
+        dossier=dossier.make(held.id, reason=reason, error=ending.detail),
+    )
+    _end(held, ending, why="its run was stopped")
+
+
+def _failed(held: Held, outcome: Outcome) -> None:
+    run = runs.get(held.id)
+    if outcome.reason is Reason.BUDGET and not run.budget_waived:
+        _parked(held, outcome, Reason.BUDGET)
+    elif outcome.reason in TRANSIENT and run.retries < TRANSIENT_RETRIES:
+        runs.park(
+            held.id,
+            held.fence,
+            reason=outcome.reason,
+            detail=outcome.detail,
+            retry_at=_retry_at(outcome, run.retries),
+            interrupted=True,
+        )
+    elif outcome.reason in GONE and run.crashes + 1 < CRASHES:
+        runs.count_crash(held.id, held.fence)
+        runs.park(held.id, held.fence, reason=outcome.reason, detail=outcome.detail, interrupted=True)
+    else:
+        _fail(held, outcome.reason, outcome.detail, outcome)
+
+
+def _retry_at(outcome: Outcome, tries: int) -> float:
+    """Unix seconds: doubling from 5 s to 5 min, and never before the API says."""
+    return max(outcome.retry_at or 0.0, time.time() + min(RETRY_CAP_S, RETRY_BASE_S * 2**tries))
+
+
+def _fail(held: Held, reason: Reason, detail: str, outcome: Outcome) -> None:
+    found = dossier.make(held.id, reason=reason, error=detail)
+    ending = Ending(RunStatus.FAILED, reason, detail, outcome.raw, outcome.result, dossier=found)
+    _end(held, ending, why="its run failed")
+
+
+def _end(held: Held, ending: Ending, *, why: str) -> None:
+    endings.finish(held.id, held.fence, ending)
+    decisions.withdraw_all(why=why, run_id=held.id)

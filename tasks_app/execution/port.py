@@ -1,0 +1,191 @@
+"""The port of one life of a run: what the runner says becomes guarded writes; what the system wants becomes a directive."""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tasks_app.domain.budget import Level
+from tasks_app.domain.errors import LeaseLost
+from tasks_app.domain.statuses import Reason
+from tasks_app.execution import db, waiting
+from tasks_app.execution.session_store import DatabaseSessionStore
+from tasks_app.runners.port import Answer, Ask, Directive, StepDraft
+from tasks_app.services import budgets, checkpoints, decisions, messages, runs, steps
+from tasks_app.services.runs import Held
+from tasks_app.tools import registry
+from tasks_app.tools.base import Caller
+
+logger = logging.getLogger(__name__)
+BATCH_S = 0.1
+"""Steps are written at most this often."""
+WITHDRAW_S = 1.0
+QUEUE = 500
+"""More steps than this make the runner wait: back-pressure."""
+
+
+class RunPort:
+    """Implements `runners.port.Port` on the services. One per life; every write carries its fence."""
+
+    def __init__(self, held: Held, caller: Caller, *, last_seq: int, grace_s: float) -> None:
+        self.held = held
+        self.poked = asyncio.Event()  # set by hints; whoever waits looks again
+        self.closed = asyncio.Event()
+        self.parking = False  # one request was parked: the process ends, so every other one is parked too
+        self.leaving_for: Reason | None = None  # budget or time: why it is told to leave
+        self._caller = caller
+        self._seq = last_seq
+        self._grace_s = grace_s
+        self._queue: asyncio.Queue[StepDraft] = asyncio.Queue(QUEUE)
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._directive = Directive.GO_ON
+        self._changed = asyncio.Event()
+        self._notes: list[str] = []
+        self._store = DatabaseSessionStore(run_id=held.id, fence=held.fence)
+        self._writer = asyncio.create_task(self._write())
+        self._withdrawals: set[asyncio.Task[None]] = set()
+
+    @property
+    def session_store(self) -> DatabaseSessionStore:
+        """The fenced transcript store."""
+        return self._store
+
+    @property
+    def caller(self) -> Caller:
+        """Who calls the crew tools."""
+        return self._caller
+
+    async def emit(self, drafts: Sequence[StepDraft]) -> None:
+        """Queue steps; waits only when the queue is full."""
+        self._must_hold()
+        for draft in drafts:
+            self._idle.clear()
+            await self._queue.put(draft)
+
+    async def flush(self) -> None:
+        """Return once everything queued is stored."""
+        await self._idle.wait()
+        self._must_hold()
+
+    async def _write(self) -> None:
+        while True:
+            batch = [await self._queue.get()]
+            await asyncio.sleep(BATCH_S)
+            while not self._queue.empty():
+                batch.append(self._queue.get_nowait())
+            try:
+                await self._store_batch(batch)
+            except LeaseLost:
+                self.direct(Directive.LOST)
+            except Exception:
+                # steps that cannot be stored must not be lost in silence: this life ends and the next one goes on
+                logger.exception("run %s: steps could not be stored", self.held.id)
+                self.direct(Directive.LOST)
+            if self._queue.empty():
+                self._idle.set()
+
+    async def _store_batch(self, batch: list[StepDraft]) -> None:
+        if self._directive is Directive.LOST:
+            return
+        self._seq = await db.call(steps.record, self.held.id, self.held.fence, after=self._seq, drafts=batch)
+        if any(draft.usage or draft.cost for draft in batch):
+            await self._brake()
+
+    async def _brake(self) -> None:
+        """Budgets brake while the run is running: tell, save, leave."""
+        reading = await db.call(budgets.read, self.held.id)
+        if reading.level is Level.OK or not await db.call(budgets.note_level, self.held.id, reading):
+            return
+        share = f"{reading.used:,.2f} of {reading.limit:,.2f} {reading.unit} of the {reading.scope}"
+        if reading.level is Level.USED_UP:
+            self.leave_for(Reason.BUDGET)
+            return
+        if reading.level is Level.CHECKPOINT:
+            await db.call(checkpoints.save, self.held.team_id, name=f"budget {share}", by="system", run_id=self.held.id)
+        self._notes.append(
+            f"[crewdesk] The budget is nearly used: {share}. Wrap up: finish the smallest useful part, then report."
+        )
+
+    async def ask(self, ask: Ask) -> Answer:
+        """Ask the lead; see `waiting.ask`."""
+        self._must_hold()
+        return await waiting.ask(self, ask, grace_s=self._grace_s)
+
+    async def call_tool(self, name: str, arguments: Mapping[str, Any], tool_use_id: str) -> tuple[str, bool]:
+        """Run a crew tool as this run's agent."""
+        try:
+            return await db.call(registry.call, name, self._caller, arguments, tool_use_id)
+        except LeaseLost:
+            self.direct(Directive.LOST)
+            raise
+
+    async def notes(self) -> Sequence[str]:
+        """Messages that are due, and the system's own words."""
+        due = await db.call(messages.take_due, self.held.agent_id, run_id=self.held.id, fence=self.held.fence)
+        own, self._notes = self._notes, []
+        return [*own, *(f"[message {m.pk} from {m.sender_name}]\n{m.body}" for m in due)]
+
+    async def note_session(self, session_id: str) -> None:
+        """Remember the session."""
+        await self._guarded(runs.note_session, session_id)
+
+    async def note_process(self, pid: int) -> None:
+        """Remember the process group."""
+        await self._guarded(runs.note_process, pid)
+
+    async def _guarded(self, function: Any, value: Any) -> None:
+        try:
+            await db.call(function, self.held.id, self.held.fence, value)
+        except LeaseLost:
+            self.direct(Directive.LOST)
+            raise
+
+    def directive(self) -> Directive:
+        """What the system wants right now."""
+        return self._directive
+
+    async def directive_changed(self) -> Directive:
+        """Wait until the system wants something else than to go on."""
+        await self._changed.wait()
+        return self._directive
+
+    def direct(self, directive: Directive) -> None:
+        """Tell the runner what the system wants; LOST outranks STOP outranks LEAVE."""
+        order = (Directive.GO_ON, Directive.LEAVE, Directive.STOP, Directive.LOST)
+        if order.index(directive) > order.index(self._directive):
+            self._directive = directive
+            self._changed.set()
+            self.poked.set()
+
+    def leave_for(self, reason: Reason) -> None:
+        """A limit is reached: interrupt and come back, whatever is going on."""
+        self.leaving_for = self.leaving_for or reason
+        self.direct(Directive.LEAVE)
+
+    def withdraw_soon(self, decision_id: str) -> None:
+        """A request was cancelled: by Claude Code, which goes on, or because its process is gone.
+
+        Which of the two shows within a moment: a process that is gone closes the port, and then the request must stay open,
+        for the next life asks the same again and the lead is asked nothing twice.
+        """
+        task = asyncio.create_task(self._withdraw(decision_id))
+        self._withdrawals.add(task)
+        task.add_done_callback(self._withdrawals.discard)
+
+    async def _withdraw(self, decision_id: str) -> None:
+        await asyncio.sleep(WITHDRAW_S)
+        if not self.parking and self._directive is Directive.GO_ON:
+            await db.call(decisions.withdraw, decision_id, why="the agent took the request back")
+
+    def _must_hold(self) -> None:
+        if self._directive is Directive.LOST:
+            raise LeaseLost(f"Run {self.held.id} belongs to another worker now.")
+
+    async def close(self) -> None:
+        """Stop writing; whatever is queued was stored by `flush` or is not to be stored any more."""
+        tasks = [self._writer, *self._withdrawals]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self.closed.set()

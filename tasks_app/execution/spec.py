@@ -1,0 +1,130 @@
+"""Builds the `RunSpec` of one life of a run from what the database says, and registers a rehearsed one with its player."""
+
+import shutil
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from tasks_app.execution import environment, prompts
+from tasks_app.rehearsal import scripts, server
+from tasks_app.runners.port import RunSpec
+from tasks_app.selectors import runs as reading
+from tasks_app.services import agents, budgets, context, decisions, runs, task_edits, transcripts
+from tasks_app.tools import registry
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A spec, and the rehearsal key to give back afterwards."""
+
+    spec: RunSpec
+    rehearsal_key: str | None
+
+
+def home_of(run_id: str, fence: int) -> Path:
+    """The private folder of one life of a run: HOME, configuration and temporary files of its process."""
+    return Path(settings.HOME) / "runs" / f"{run_id}-{fence}"
+
+
+def build(run_id: str, fence: int) -> Prepared:
+    """Return the spec of this life. A session that the database holds is resumed; else the attempt starts from its prompt."""
+    run = runs.get(run_id)
+    task, agent, team = run.task, run.agent, run.team
+    resumes = run.started_session and transcripts.holds(run.session_id)
+    closed = decisions.undelivered(run_id)
+    plan_mode = (task.plan_mode if task.plan_mode is not None else agent.plan_mode) and not _plan_is_over(run, closed)
+    home = home_of(run_id, fence)
+    shutil.rmtree(home, ignore_errors=True)
+    key, url = _register(run, fence) if team.rehearsal else (None, None)
+    rules = _rules(run)
+    limits = team.limits
+    spec = RunSpec(
+        run_id=run_id,
+        fence=fence,
+        team_id=team.pk,
+        agent=agent.name,
+        task_label=task.label,
+        attempt=run.attempt,
+        prompt=prompts.going_on(run, closed, interrupted_call=reading.last_call_without_result(run_id))
+        if resumes
+        else _first(run, closed),
+        system_prompt=prompts.system(run, reading.colleagues(run)),
+        workspace=team.workspace,
+        home=str(home),
+        model=run.model_override or agent.model or None,
+        plan_mode=plan_mode,
+        session_id=run.session_id if resumes else None,
+        new_session_id=str(uuid.uuid4()),
+        tools=registry.specs(),
+        builtin_tools=tuple(agent.tools) if agent.tools is not None else None,
+        allow=rules["allow"],
+        deny=rules["deny"],
+        ask=rules["ask"],
+        max_turns=limits.get("turns"),
+        max_budget_usd=None if run.budget_waived or team.rehearsal else budgets.usd_left(run),
+        env=environment.for_run(home=home, run_id=run_id, fence=fence, rehearsal_url=url),
+        rehearsal=team.rehearsal,
+    )
+    return Prepared(spec, key)
+
+
+def _plan_is_over(run: Any, closed: list[Any]) -> bool:
+    """An approved plan ends plan mode, for this life and every later one."""
+    if run.plan_approved:
+        return True
+    return any(d.kind == "plan" and d.choice in ("approve", "approve_changes") for d in closed)
+
+
+def _first(run: Any, closed: list[Any]) -> str:
+    """The attempt's prompt; with decisions where the first life died before its transcript was stored."""
+    prompt = prompts.first(
+        run,
+        needs=reading.needs(run.task_id),
+        entries=context.read(run.team_id),
+        dossiers=reading.dossiers(run.task_id),
+        handover=agents.get(run.agent_id).handover,
+    )
+    if not closed:
+        return prompt
+    return f"{prompt}\n\n{prompts.going_on(run, closed, interrupted_call='')}"
+
+
+def _rules(run: Any) -> dict[str, tuple[str, ...]]:
+    """Rules of the team, the agent and the task, joined; a denied call stays denied whoever allows it."""
+    joined: dict[str, tuple[str, ...]] = {}
+    for name in ("allow", "deny", "ask"):
+        joined[name] = (*(run.team.permissions.get(name) or ()), *(run.agent.permissions.get(name) or ()))
+    joined["allow"] += tuple(task_edits.rules(run.task_id))
+    return joined
+
+
+def _register(run: Any, fence: int) -> tuple[str, str]:
+    task, agent = run.task, run.agent
+    script = scripts.load(run.team.rehearsal_script) if run.team.rehearsal_script else None
+    found = (
+        script.part_for(
+            agent=agent.name, role=agent.role, task_label=task.label, title=task.title, key=task.key, attempt=task.attempts + 1
+        )
+        if script
+        else None
+    )
+    player = server.shared()
+    variables = {
+        "task": task.label,
+        "agent": agent.name,
+        "attempt": run.attempt,
+        "workspace": run.team.workspace,
+        "number": task.number,
+    }
+    player.register(run.pk, found, variables, tuple(task.criteria))
+    return run.pk, player.url(run.pk)
+
+
+def release(prepared: Prepared) -> None:
+    """Give back what the life used: the player's entry and the private folder (its transcript is in the database)."""
+    if prepared.rehearsal_key:
+        server.shared().unregister(prepared.rehearsal_key)
+    shutil.rmtree(prepared.spec.home, ignore_errors=True)

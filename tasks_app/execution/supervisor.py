@@ -1,0 +1,169 @@
+"""The worker's own life: one loop that drives its runs, beats for their leases, sweeps, and leaves in order."""
+
+import asyncio
+import logging
+import random
+import socket
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+import psutil
+from django.conf import settings
+from django.db import connection
+
+from tasks_app import wake
+from tasks_app.domain.leases import FENCE_OFF_S, HEARTBEAT_S
+from tasks_app.execution import db, drive
+from tasks_app.execution.port import RunPort
+from tasks_app.runners.port import Directive
+from tasks_app.services import recovery, runs, workers
+
+P = ParamSpec("P")
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+SWEEP_S = 2.0
+RUN_BYTES = 400 * 1024 * 1024
+"""A run is claimed only while the machine has so much memory to spare (stack.md §4)."""
+
+
+class Supervisor:
+    """Drives runs in this process. `run` is called by Celery's threads; everything else happens on its own loop."""
+
+    def __init__(self, *, slots: int) -> None:
+        self.host = socket.gethostname()
+        self.name = workers.name_of_this_process(self.host)
+        self.slots = slots
+        self._ports: dict[str, RunPort] = {}
+        self._leaving = False
+        self._beat_at = time.monotonic()
+        self._loop = asyncio.new_event_loop()
+        self._beats = ThreadPoolExecutor(1, thread_name_prefix="crewdesk-beat")
+        self._sweeps = ThreadPoolExecutor(1, thread_name_prefix="crewdesk-sweep")
+        # the loop's thread lives as long as the process: a Claude process dies with the thread that started it
+        self._thread = threading.Thread(target=self._live, name="crewdesk-loop", daemon=True)
+
+    def start(self) -> None:
+        """Register, take back what dead predecessors on this host held, and begin to beat and sweep."""
+        db.patiently(workers.register, self.name, host=self.host, slots=self.slots)
+        db.patiently(recovery.take_back_from_dead, self.host, alive=self.name)
+        connection.close()
+        self._thread.start()
+
+    def _live(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        for work in (self._beat(), self._sweep(), self._listen()):
+            self._loop.create_task(work)
+        self._loop.run_forever()
+
+    def run(self, run_id: str) -> None:
+        """Claim and drive the run, if it is to be had; returns when this life of it is over."""
+        if not self._leaving and self._has_room():
+            asyncio.run_coroutine_threadsafe(self._run(run_id), self._loop).result()
+
+    def _has_room(self) -> bool:
+        return len(self._ports) < self.slots and psutil.virtual_memory().available > RUN_BYTES
+
+    async def _run(self, run_id: str) -> None:
+        if run_id in self._ports or self._leaving:
+            return
+        held = await db.call(runs.claim, run_id, worker=self.name, host=self.host)
+        if held is None:
+            return
+        port = await drive.open_port(held)
+        self._ports[run_id] = port
+        try:
+            if self._leaving:
+                port.direct(Directive.LEAVE)
+            await drive.drive(held, port)
+        finally:
+            self._ports.pop(run_id, None)
+
+    async def _beat(self) -> None:
+        """The heartbeat's answer is also how a stop or a lost lease arrives. No answer for long: all is lost."""
+        while True:
+            await self._beat_once()
+            if time.monotonic() - self._beat_at > FENCE_OFF_S:
+                for port in list(self._ports.values()):
+                    port.direct(Directive.LOST)
+            await asyncio.sleep(HEARTBEAT_S)
+
+    async def _beat_once(self) -> None:
+        asked_at = time.monotonic()
+        held = {run_id: port.held.fence for run_id, port in self._ports.items()}
+        try:
+            answers = await self._loop.run_in_executor(
+                self._beats, partial(_closing_on_error, workers.heartbeat, self.name, held=held)
+            )
+        except Exception as error:
+            logger.warning("no heartbeat: %s", type(error).__name__)
+            return
+        self._beat_at = asked_at
+        for run_id, directive in answers.items():
+            port = self._ports.get(run_id)
+            if port is not None and port.held.fence == held[run_id]:
+                port.direct(directive)
+
+    async def _sweep(self) -> None:
+        """What must not depend on a hint. Any worker may do it; a little chance keeps them apart."""
+        while True:
+            await asyncio.sleep(SWEEP_S * random.uniform(0.7, 1.3))  # noqa: S311 - not a secret
+            if self._leaving:
+                return
+            try:
+                unsent = await self._loop.run_in_executor(self._sweeps, partial(_closing_on_error, recovery.sweep))
+            except Exception:
+                logger.exception("a sweep failed")
+                continue
+            for run_id in unsent:
+                if self._has_room():
+                    self._loop.create_task(self._run(run_id))
+
+    async def _listen(self) -> None:
+        async for run_id in wake.run_hints():
+            port = self._ports.get(run_id)
+            if port is not None:
+                port.poked.set()
+                self._loop.create_task(self._beat_once())
+
+    def leave(self) -> Future[None]:
+        """On SIGTERM: take nothing new, park everything; the runs go on elsewhere."""
+        self._leaving = True
+        return asyncio.run_coroutine_threadsafe(self._leave(), self._loop)
+
+    async def _leave(self) -> None:
+        for port in list(self._ports.values()):
+            port.direct(Directive.LEAVE)
+        await asyncio.gather(*(port.closed.wait() for port in list(self._ports.values())))
+        await db.call(workers.leave, self.name)
+
+
+def _closing_on_error(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    try:
+        return function(*args, **kwargs)
+    except Exception:
+        connection.close()
+        raise
+
+
+_current: Supervisor | None = None
+_lock = threading.Lock()
+
+
+def current() -> Supervisor:
+    """The supervisor of this process, started on first use."""
+    global _current
+    with _lock:
+        if _current is None:
+            _current = Supervisor(slots=settings.WORKER_SLOTS)
+            _current.start()
+        return _current
+
+
+def leave() -> None:
+    """Park everything this process runs; no error where it runs nothing."""
+    if _current is not None:
+        _current.leave()

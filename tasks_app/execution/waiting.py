@@ -1,0 +1,75 @@
+"""Waiting for the lead: subscribe, look, sleep at most 5 s, look again; after the grace the run is parked."""
+
+import asyncio
+import logging
+import time
+from typing import Protocol
+
+from tasks_app.domain.errors import DecisionGone, DomainError, LeaseLost
+from tasks_app.domain.leases import LOOK_S
+from tasks_app.execution import db
+from tasks_app.runners.port import Answer, Ask, AskWithdrawn, Directive, Parked
+from tasks_app.services import decisions
+from tasks_app.services.runs import Held
+
+logger = logging.getLogger(__name__)
+
+
+class Waiter(Protocol):
+    """What waiting needs of a port."""
+
+    held: Held
+    poked: asyncio.Event
+    parking: bool
+
+    def directive(self) -> Directive:
+        """What the system wants right now."""
+
+    def direct(self, directive: Directive) -> None:
+        """Tell the runner what the system wants."""
+
+    def withdraw_soon(self, decision_id: str) -> None:
+        """Withdraw the decision unless this life turns out to be over."""
+
+
+async def ask(port: Waiter, request: Ask, *, grace_s: float) -> Answer:
+    """Open the decision and wait for its answer, attached, for at most the grace.
+
+    Raises `Parked` (no answer yet, or the worker leaves), `AskWithdrawn` (it ended without an answer, or could not be
+    asked: never consent), `LeaseLost`. Cancelled by Claude Code: the decision is withdrawn.
+    """
+    try:
+        decision = await db.call(decisions.open_for_run, port.held.id, port.held.fence, request)
+    except LeaseLost:
+        port.direct(Directive.LOST)
+        raise
+    except DomainError as error:
+        raise AskWithdrawn(error.message) from None
+    except Exception as error:
+        logger.exception("run %s: a request could not be stored", port.held.id)
+        raise AskWithdrawn("The approval service does not answer; nobody has denied this. Try again later.") from error
+    try:
+        return await _wait(port, decision.pk, grace_s)
+    except asyncio.CancelledError:
+        port.withdraw_soon(decision.pk)
+        raise
+
+
+async def _wait(port: Waiter, decision_id: str, grace_s: float) -> Answer:
+    until = time.monotonic() + grace_s
+    while True:
+        port.poked.clear()
+        try:
+            answered = await db.call(decisions.deliver, decision_id, port.held.fence)
+        except DecisionGone as gone:
+            raise AskWithdrawn(f"This request ended without an answer: {gone.message}. That is not consent.") from None
+        if answered is not None:
+            return Answer(answered.choice, note=answered.note, data=answered.answer, by=answered.answered_by)
+        left = until - time.monotonic()
+        if left <= 0 or port.parking or port.directive() is not Directive.GO_ON:
+            port.parking = True
+            raise Parked
+        try:
+            await asyncio.wait_for(port.poked.wait(), min(LOOK_S, left))
+        except TimeoutError:
+            continue

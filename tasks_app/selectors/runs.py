@@ -1,0 +1,52 @@
+"""What execution needs to know of a run besides its row."""
+
+from typing import Any
+
+from tasks_app.domain.statuses import RunStatus, StepKind
+from tasks_app.models import Agent, Run, Step, Task
+
+
+def colleagues(run: Run) -> list[tuple[str, str]]:
+    """Return (name, role) of the other agents of the team."""
+    return list(Agent.objects.filter(team_id=run.team_id).exclude(pk=run.agent_id).values_list("name", "role"))
+
+
+def needs(task_id: int) -> list[Task]:
+    """Return the tasks it depends on, by number."""
+    return list(Task.objects.filter(dependants__task_id=task_id).order_by("number"))
+
+
+def dossiers(task_id: int) -> list[dict[str, Any]]:
+    """Return the dossiers of every ended attempt, oldest first."""
+    ended = Run.objects.filter(task_id=task_id, status__in=(RunStatus.FAILED.value, RunStatus.KILLED.value)).order_by("attempt")
+    return [run.dossier for run in ended if run.dossier]
+
+
+def last_call_without_result(run_id: str) -> str:
+    """Return the latest tool call of the main thread that has no result, as one line; "" where there is none."""
+    call = Step.objects.filter(run_id=run_id, kind=StepKind.TOOL_CALL.value, parent_tool_use_id="").order_by("-seq").first()
+    if call is None or Step.objects.filter(run_id=run_id, kind=StepKind.TOOL_RESULT.value, tool_use_id=call.tool_use_id).exists():
+        return ""
+    return call.text[:500]
+
+
+def last_steps(run_id: str, *, count: int = 10) -> list[str]:
+    """Return the last steps as short lines, oldest first."""
+    rows = Step.objects.filter(run_id=run_id).order_by("-seq")[:count]
+    return [f"{row.kind}: {row.text[:300]}" for row in reversed(rows)]
+
+
+def files_written(run_id: str) -> list[str]:
+    """Return the files that the run's own Write, Edit and NotebookEdit calls named."""
+    calls = Step.objects.filter(run_id=run_id, kind=StepKind.TOOL_CALL.value).values_list("data", flat=True)
+    names = {}
+    for data in calls:
+        given = data.get("input") or {}
+        if data.get("name") in ("Write", "Edit", "MultiEdit", "NotebookEdit"):
+            names[given.get("file_path") or given.get("notebook_path") or ""] = True
+    return [name for name in names if name]
+
+
+def previous(run: Run) -> Run | None:
+    """Return the attempt before this one."""
+    return Run.objects.filter(task_id=run.task_id, attempt__lt=run.attempt).order_by("-attempt").first()

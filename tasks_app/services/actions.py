@@ -1,0 +1,240 @@
+"""What the lead does: each action is one call that composes the services below and schedules what follows from it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+
+from tasks_app.domain.errors import Conflict, Invalid, NotFound
+from tasks_app.domain.plan_model import Plan
+from tasks_app.domain.statuses import AgentStatus, Reason, RunStatus, TaskStatus, TeamStatus
+from tasks_app.models import Decision, Message, Run, Task, Team
+from tasks_app.services import agents, context, decisions, endings, messages, runs, scheduling, tasks, teams, workspaces
+from tasks_app.services.tasks import Draft
+from tasks_app.services.teams import Source
+
+STARTS = ("clean", "last")
+
+
+def start_team(plan: Plan, *, source: Source, user_id: int | None, rehearsal: bool, actor: str) -> Team:
+    """Prepare the workspace, make the team with everything in its plan, and let it begin. All or nothing."""
+    slug = teams.reserve_slug(plan)
+    space = plan.workspace
+    workspace = workspaces.prepare(slug, source=space.path, mode=space.mode, ref=space.ref, base=source.base, scratch=rehearsal)
+    try:
+        with transaction.atomic():
+            team = teams.create(
+                plan, slug=slug, source=source, workspace=workspace, user_id=user_id, rehearsal=rehearsal, actor=actor
+            )
+            _make_tasks(team, plan, actor)
+            for name, value in plan.context.items():
+                context.share(team.pk, name=name, value=value, owner="plan")
+    except Exception:
+        workspaces.remove(slug)
+        raise
+    scheduling.tick(team.pk)
+    return Team.objects.get(pk=team.pk)
+
+
+def _make_tasks(team: Team, plan: Plan, actor: str) -> None:
+    ids = teams.agent_ids(team.pk)
+    made: dict[int, int] = {}
+    for place in _in_order(plan):
+        task = plan.tasks[place]
+        draft = Draft(
+            title=task.title,
+            description=task.description,
+            criteria=task.criteria,
+            depends_on=tuple(made[n] for n in plan.needs(task)),
+            key=task.key or "",
+            type=task.type,
+            role=task.role or "",
+            assignee_id=ids[task.assignee] if task.assignee else None,
+            priority=task.priority,
+            expected_min=task.expected_minutes[0],
+            expected_max=task.expected_minutes[1],
+            budget_usd=task.budget.usd,
+            budget_tokens=task.budget.tokens,
+            plan_mode=task.plan_mode,
+            attempts_allowed=plan.limits.attempts,
+        )
+        made[place] = tasks.create(team.pk, draft, actor=actor).pk
+
+
+def _in_order(plan: Plan) -> list[int]:
+    """Places of the tasks, as written where possible, each after what it depends on."""
+    order: list[int] = []
+    left = list(range(len(plan.tasks)))
+    while left:
+        free = [place for place in left if all(n in order for n in plan.needs(plan.tasks[place]))]
+        if not free:
+            raise Invalid("The tasks depend on each other in a circle.", field="tasks")
+        order += free[:1]
+        left.remove(free[0])
+    return order
+
+
+def answer(
+    decision_id: str,
+    *,
+    choice: str,
+    note: str = "",
+    data: Mapping[str, Any] | None = None,
+    version: int,
+    payload_hash: str,
+    actor: str,
+) -> Decision:
+    """Answer a decision and carry out what follows from it, in one transaction."""
+    with transaction.atomic():
+        decision = decisions.answer(
+            decision_id, choice=choice, note=note, data=data, version=version, payload_hash=payload_hash, actor=actor
+        )
+        if decision.run_id and decision.kind == "plan" and choice in ("approve", "approve_changes"):
+            runs.approve_plan(decision.run_id)
+        scheduling.apply_answer(decision)
+    scheduling.tick(decision.team_id)
+    return decision
+
+
+def snooze(decision_id: str, *, minutes: int, actor: str) -> None:
+    """Quiet a decision's reminders for a while."""
+    decisions.snooze(decision_id, minutes=minutes, actor=actor)
+
+
+def reassign(task_id: int, *, agent_id: int | None, guidance: str = "", start: str = "clean", actor: str) -> Task:
+    """Give an unfinished task to an agent (None: any suitable one), with guidance. A running attempt is stopped first."""
+    if start not in STARTS:
+        raise Invalid("Start from `clean` or from the `last` attempt.", field="start")
+    task = tasks.get(task_id)
+    if agent_id is not None:
+        agent = agents.get(agent_id)
+        if agent.team_id != task.team_id:
+            raise NotFound("There is no such agent in this team.", field="agent")
+        if agent.status != AgentStatus.ACTIVE.value:
+            raise Conflict(f"{agent.name} is stopped. Start it again, or choose another.", field="agent")
+    with transaction.atomic():
+        if task.status == TaskStatus.IN_PROGRESS.value:
+            _stop_open_run(task, actor=actor, reason=Reason.SUPERSEDED, held=False)
+            tasks.plan_next(task, agent_id=agent_id, guidance=guidance, start=start, actor=actor)
+        else:
+            decisions.withdraw_all(why="the task was reassigned", actor=actor, task_id=task_id)
+            more = task.attempts >= task.attempts_allowed
+            tasks.mark_ready_again(task, agent_id=agent_id, guidance=guidance, start=start, actor=actor, extra_attempt=more)
+    scheduling.tick(task.team_id)
+    return tasks.get(task_id)
+
+
+def retry(task_id: int, *, guidance: str = "", start: str = "last", actor: str) -> Task:
+    """Let the agent of the last attempt, or its role, try again."""
+    last = Run.objects.filter(task_id=task_id).order_by("-attempt").first()
+    return reassign(task_id, agent_id=last.agent_id if last else None, guidance=guidance, start=start, actor=actor)
+
+
+def _stop_open_run(task: Task, *, actor: str, reason: Reason, held: bool) -> None:
+    run = Run.objects.filter(task=task, status__in=runs.OPEN).first()
+    if run is None:
+        return
+    decisions.withdraw_all(why="its run was stopped", actor=actor, run_id=run.pk)
+    if run.status == RunStatus.PENDING.value and endings.end_pending(
+        run.pk, endings.stopped_by(actor, reason=reason, held=held), actor=actor
+    ):
+        return
+    runs.ask_to_stop(run.pk, actor=actor, reason=reason)
+
+
+def stop_run(run_id: str, *, actor: str) -> None:
+    """Stop a run. "Stopped" is written when its process is seen gone. Raises `Conflict` for an ended one."""
+    run = runs.get(run_id)
+    if run.status not in runs.OPEN:
+        raise Conflict(f"This attempt has ended already: {run.status}.")
+    with transaction.atomic():
+        _stop_open_run(run.task, actor=actor, reason=Reason.STOPPED, held=True)
+
+
+def cancel(task_id: int, *, why: str = "", actor: str) -> None:
+    """Give a task up; a running attempt is stopped."""
+    task = tasks.get(task_id)
+    with transaction.atomic():
+        tasks.mark_cancelled(task, why=why, actor=actor)
+        decisions.withdraw_all(why="the task was cancelled", actor=actor, task_id=task_id)
+        _stop_open_run(task, actor=actor, reason=Reason.STOPPED, held=True)
+    scheduling.tick(task.team_id)
+
+
+def complete_by_hand(task_id: int, *, note: str = "", actor: str) -> None:
+    """The lead has done it, or takes it as done. Refused while a dependency is open."""
+    task = tasks.get(task_id)
+    tasks.must_not_be_blocked(task)
+    by = actor.split(":", 1)[-1]
+    with transaction.atomic():
+        if not tasks.mark_completed(task, by=by, evidence={"by hand": note or f"completed by {by}"}, output=note, actor=actor):
+            raise Conflict(f"{task.label} is {task.status} already.")
+        decisions.withdraw_all(why="the task was completed by hand", actor=actor, task_id=task_id)
+        _stop_open_run(task, actor=actor, reason=Reason.SUPERSEDED, held=False)
+    scheduling.tick(task.team_id)
+
+
+def reopen(task_id: int, *, why: str, actor: str) -> None:
+    """Let a finished task be done again, with the lead's words as guidance."""
+    task = tasks.get(task_id)
+    with transaction.atomic():
+        tasks.mark_reopened(task, why=why, actor=actor)
+        teams.work_again(task.team_id)
+    scheduling.tick(task.team_id)
+
+
+def add_task(team_id: int, draft: Draft, *, actor: str) -> Task:
+    """Add a task to a running team."""
+    with transaction.atomic():
+        task = tasks.create(team_id, draft, actor=actor)
+        teams.work_again(team_id)
+    scheduling.tick(team_id)
+    return task
+
+
+def pause_team(team_id: int, *, actor: str) -> None:
+    """Nothing new starts; what runs goes on."""
+    teams.set_status(team_id, status=TeamStatus.PAUSED, actor=actor)
+
+
+def resume_team(team_id: int, *, actor: str) -> None:
+    """Work goes on, also after a stop."""
+    teams.set_status(team_id, status=TeamStatus.ACTIVE, actor=actor)
+    scheduling.tick(team_id)
+
+
+def stop_team(team_id: int, *, actor: str) -> int:
+    """Stop every run of the team; returns how many there were. Their tasks go back to the queue."""
+    with transaction.atomic():
+        teams.set_status(team_id, status=TeamStatus.STOPPED, actor=actor)
+        open_runs = list(Run.objects.select_related("task").filter(team_id=team_id, status__in=runs.OPEN))
+        for run in open_runs:
+            _stop_open_run(run.task, actor=actor, reason=Reason.STOPPED, held=False)
+    return len(open_runs)
+
+
+def stop_agent(agent_id: int, *, actor: str) -> None:
+    """The agent takes no task and no prompt; its run is stopped and its task goes back to the queue."""
+    with transaction.atomic():
+        agents.set_status(agent_id, status=AgentStatus.STOPPED, actor=actor)
+        run = Run.objects.select_related("task").filter(agent_id=agent_id, status__in=runs.OPEN).first()
+        if run is not None:
+            _stop_open_run(run.task, actor=actor, reason=Reason.STOPPED, held=False)
+    scheduling.tick(agents.get(agent_id).team_id)
+
+
+def resume_agent(agent_id: int, *, actor: str) -> None:
+    """The agent may be given work again."""
+    agents.set_status(agent_id, status=AgentStatus.ACTIVE, actor=actor)
+    scheduling.tick(agents.get(agent_id).team_id)
+
+
+def send_message(team_id: int, *, to: str, body: str, priority: str = "normal", actor: str) -> Message:
+    """The lead writes to an agent, also in the middle of its run."""
+    return messages.send(team_id, sender_agent_id=None, to=to, body=body, priority=priority, actor=actor)
+
+
+def base_of(path: str) -> Path:
+    """The folder that a plan's relative paths mean."""
+    return Path(path).expanduser().resolve().parent

@@ -1,0 +1,294 @@
+"""Decisions: opened by an agent, answered by the lead exactly once, delivered exactly once. Sole writer of their columns."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from functools import partial
+from hashlib import sha256
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from tasks_app import wake
+from tasks_app.decision_kinds import registry
+from tasks_app.decision_kinds.base import Given, payload_hash
+from tasks_app.domain.errors import AlreadyAnswered, DecisionGone, Invalid, LeaseLost, NotFound, Stale
+from tasks_app.domain.events import EventKind
+from tasks_app.domain.ids import DECISION_PREFIX, new_id
+from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus
+from tasks_app.domain.text import clean, clean_json, cut, mask_json
+from tasks_app.models import Decision, Run, Task
+from tasks_app.runners.port import Ask
+from tasks_app.services import events, keys, runs, task_edits
+
+NOTE_LIMIT = 20_000
+ASKED = {"permission": ("tool", "input"), "plan": ("plan",), "question": ("questions",), "escalation": ("problem", "options")}
+"""The parts of a payload that make it the same request, however it is shown."""
+EXPIRED_CHOICE = {"permission": "deny", "plan": "revise", "question": "dismiss"}
+
+
+def get(decision_id: str) -> Decision:
+    """Return the decision with team, task, run and agent; raises NotFound."""
+    decision = Decision.objects.select_related("team", "task", "run", "agent").filter(pk=decision_id).first()
+    if decision is None:
+        raise NotFound("There is no such request.")
+    return decision
+
+
+def ask_key(kind: str, payload: Mapping[str, Any]) -> str:
+    """Return the sha256 of what is asked; equal for the same request asked again by a later life of the run."""
+    asked = {name: payload.get(name) for name in ASKED.get(kind, sorted(payload))}
+    return sha256(json.dumps([kind, asked], sort_keys=True, default=str).encode()).hexdigest()
+
+
+@transaction.atomic
+def open_for_run(run_id: str, fence: int, ask: Ask) -> Decision:
+    """Open a decision, or find the one that asks the same: still open, or answered and not yet in the transcript.
+
+    So the lead is asked nothing twice, whatever was killed in between. Raises `LeaseLost`.
+    """
+    run = runs.get(run_id)
+    events.lock(run.team_id)
+    runs.guard(run_id, fence)
+    kind, key = ask.kind.value, ask_key(ask.kind.value, clean_json(dict(ask.payload)))
+    known = Decision.objects.filter(run_id=run_id, kind=kind, ask_key=key)
+    pending = known.filter(status=DecisionStatus.OPEN.value).first()
+    if pending is None:
+        pending = known.filter(_usable(fence), status=DecisionStatus.ANSWERED.value).order_by("answered_at").first()
+    if pending is not None:
+        Decision.objects.filter(pk=pending.pk).update(tool_use_id=ask.tool_use_id[:80], parked=False)
+        return get(pending.pk)
+    return _create(run, ask, kind=kind, key=key)
+
+
+def _usable(fence: int) -> Q:
+    return Q(consumed_at=None) & (Q(delivered_fence=None) | Q(delivered_fence__lt=fence))
+
+
+def _create(run: Run, ask: Ask, *, kind: str, key: str) -> Decision:
+    payload = mask_json(clean_json(dict(ask.payload)))
+    timeout = run.team.limits.get("decision_timeout_s")
+    return _insert(
+        Decision(
+            team=run.team,
+            task=run.task,
+            run=run,
+            agent=run.agent,
+            kind=kind,
+            payload=payload,
+            ask_key=key,
+            title=cut(registry.get(kind).title(payload, run.agent.name), 300),
+            tool_use_id=ask.tool_use_id[:80],
+            subagent=ask.subagent[:80],
+            expires_at=timezone.now() + timedelta(seconds=float(timeout)) if timeout else None,
+        )
+    )
+
+
+def _insert(decision: Decision) -> Decision:
+    decision.pk = new_id(DECISION_PREFIX)
+    decision.payload_hash = payload_hash(decision.payload)
+    decision.opened_at = timezone.now()
+    decision.save(force_insert=True)
+    _event(EventKind.DECISION_OPENED, decision, data={"kind": decision.kind, "title": decision.title})
+    return get(decision.pk)
+
+
+def _event(kind: EventKind, decision: Decision, *, actor: str = events.SYSTEM, data: Mapping[str, Any] | None = None) -> None:
+    names = {keys.decision(decision.pk), keys.inbox(decision.team_id), keys.tasks(decision.team_id)}
+    names |= {keys.task(decision.task_id)} if decision.task_id else set()
+    names |= {keys.agent(decision.agent_id)} if decision.agent_id else set()
+    names |= {keys.run(decision.run_id)} if decision.run_id else set()
+    events.append(
+        decision.team_id,
+        kind,
+        actor=actor,
+        keys=names,
+        task_number=Task.objects.values_list("number", flat=True).get(pk=decision.task_id) if decision.task_id else None,
+        run_id=decision.run_id or "",
+        agent_id=decision.agent_id,
+        decision_id=decision.pk,
+        data=data,
+    )
+
+
+@transaction.atomic
+def open_by_system(*, kind: DecisionKind, task: Task, run: Run | None, payload: Mapping[str, Any]) -> Decision | None:
+    """Open a decision that no agent asked for (escalation after the last attempt, budget, stall); one of a kind at a time."""
+    events.lock(task.team_id)
+    same = Decision.objects.filter(task=task, run=run, kind=kind.value, status=DecisionStatus.OPEN.value)
+    if same.exists():
+        return None
+    agent = run.agent if run else None
+    title = registry.get(kind.value).title(payload, agent.name if agent else task.label)
+    return _insert(
+        Decision(
+            team_id=task.team_id,
+            task=task,
+            run=run,
+            agent=agent,
+            kind=kind.value,
+            payload=mask_json(clean_json(dict(payload))),
+            ask_key=ask_key(kind.value, {**payload, "at": timezone.now().isoformat()}),
+            title=cut(title, 300),
+            parked=True,
+        )
+    )
+
+
+@transaction.atomic
+def answer(
+    decision_id: str, *, choice: str, note: str, data: Mapping[str, Any] | None, version: int, payload_hash: str, actor: str
+) -> Decision:
+    """Store the lead's answer: the first one wins. Wakes the waiting agent, or makes the parked run due.
+
+    Raises `AlreadyAnswered` (who and when), `DecisionGone` (why), `Stale` (what is shown has changed) or `Invalid`.
+    """
+    decision = get(decision_id)
+    events.lock(decision.team_id)
+    decision = get(decision_id)
+    _must_be_open(decision)
+    if version != decision.version or payload_hash != decision.payload_hash:
+        raise Stale("This changed while you read it. Look at it again before you answer.", decision=decision_id)
+    given = _checked(decision, choice, note, data)
+    Decision.objects.filter(pk=decision_id, status=DecisionStatus.OPEN.value).update(
+        status=DecisionStatus.ANSWERED.value,
+        choice=given.choice,
+        note=given.note,
+        answer=clean_json(dict(given.data)),
+        answered_by=actor.split(":", 1)[-1][:80],
+        answered_at=timezone.now(),
+    )
+    if decision.kind == DecisionKind.PERMISSION.value and given.choice == "allow_rule" and decision.task:
+        task_edits.allow_rule(decision.task, str(decision.payload["rule"]), by=actor.split(":", 1)[-1])
+    _event(EventKind.DECISION_ANSWERED, decision, actor=actor, data={"kind": decision.kind, "choice": given.choice, "by": actor})
+    _wake_run(decision, why=f"{decision.kind} answered")
+    return get(decision_id)
+
+
+def _checked(decision: Decision, choice: str, note: str, data: Mapping[str, Any] | None) -> Given:
+    kind = registry.get(decision.kind)
+    if choice not in kind.CHOICES:
+        raise Invalid(f"“{choice[:40]}” is not an answer here. Use one of: {', '.join(kind.CHOICES)}.", field="choice")
+    if len(note) > NOTE_LIMIT:
+        raise Invalid(f"The note is longer than {NOTE_LIMIT:,} characters.", field="note")
+    return kind.check(Given(choice, clean(note).strip(), clean_json(dict(data or {}))), decision.payload)
+
+
+def _must_be_open(decision: Decision) -> None:
+    if decision.status == DecisionStatus.ANSWERED.value:
+        at = f"{decision.answered_at:%H:%M:%S} UTC"
+        raise AlreadyAnswered(
+            f"Already decided by {decision.answered_by} at {at}: {decision.choice.replace('_', ' ')}.",
+            answered_by=decision.answered_by,
+            answered_at=at,
+        )
+    if decision.status != DecisionStatus.OPEN.value:
+        raise DecisionGone(f"This request ended: {decision.closed_why or decision.status}. Nothing was sent.")
+
+
+def _wake_run(decision: Decision, *, why: str) -> None:
+    if not decision.run_id:
+        return
+    others = Decision.objects.filter(run_id=decision.run_id, status=DecisionStatus.OPEN.value).exists()
+    if not others:
+        runs.make_due(decision.run_id, why=why)
+    transaction.on_commit(partial(wake.run, decision.run_id), robust=True)
+
+
+@transaction.atomic
+def deliver(decision_id: str, fence: int) -> Decision | None:
+    """Hand an answer to this life of the run, once; None while it is open. Raises `DecisionGone` or `LeaseLost`."""
+    decision = get(decision_id)
+    if decision.status == DecisionStatus.OPEN.value:
+        return None
+    if decision.status != DecisionStatus.ANSWERED.value:
+        raise DecisionGone(decision.closed_why or decision.status)
+    events.lock(decision.team_id)
+    runs.guard(decision.run_id or "", fence)
+    landed = Decision.objects.filter(_usable(fence), pk=decision_id, status=DecisionStatus.ANSWERED.value).update(
+        delivered_fence=fence, delivered_at=timezone.now()
+    )
+    if not landed:
+        raise LeaseLost("This answer was handed over already.")
+    _event(EventKind.DECISION_DELIVERED, decision, data={"kind": decision.kind, "fence": fence})
+    return get(decision_id)
+
+
+def undelivered(run_id: str) -> list[Decision]:
+    """Closed decisions whose effect the transcript does not hold yet: the resumed prompt must speak of them."""
+    done = (DecisionStatus.ANSWERED.value, DecisionStatus.EXPIRED.value)
+    return list(Decision.objects.filter(run_id=run_id, status__in=done, consumed_at=None).order_by("opened_at", "pk"))
+
+
+def consume(run_id: str, tool_use_ids: Sequence[str]) -> None:
+    """The resumable transcript holds the effect of these calls: their answers are spent for good."""
+    Decision.objects.filter(run_id=run_id, tool_use_id__in=tool_use_ids, consumed_at=None).exclude(
+        status=DecisionStatus.OPEN.value
+    ).filter(Q(delivered_fence__isnull=False) | Q(status=DecisionStatus.EXPIRED.value)).update(consumed_at=timezone.now())
+
+
+@transaction.atomic
+def withdraw(decision_id: str, *, why: str, actor: str = events.SYSTEM) -> bool:
+    """open → withdrawn; returns whether it landed. A parked run whose last request this was goes on."""
+    decision = get(decision_id)
+    events.lock(decision.team_id)
+    landed = Decision.objects.filter(pk=decision_id, status=DecisionStatus.OPEN.value).update(
+        status=DecisionStatus.WITHDRAWN.value, closed_why=cut(why, 200)
+    )
+    if landed:
+        _event(EventKind.DECISION_WITHDRAWN, decision, actor=actor, data={"kind": decision.kind, "why": why})
+    return bool(landed)
+
+
+def withdraw_all(*, why: str, actor: str = events.SYSTEM, run_id: str = "", task_id: int | None = None) -> int:
+    """Withdraw every open decision of a run, or every one of a task; returns how many."""
+    scope = Q(run_id=run_id) if run_id else Q(task_id=task_id)
+    open_ones = Decision.objects.filter(scope, status=DecisionStatus.OPEN.value).values_list("pk", flat=True)
+    return sum(withdraw(pk, why=why, actor=actor) for pk in list(open_ones))
+
+
+@transaction.atomic
+def expire_due() -> int:
+    """open → expired where a timeout that was set has run out: counts as a refusal, never as consent."""
+    due = Decision.objects.select_related("team").filter(status=DecisionStatus.OPEN.value, expires_at__lte=timezone.now())
+    count = 0
+    for decision in list(due):
+        events.lock(decision.team_id)
+        count += Decision.objects.filter(pk=decision.pk, status=DecisionStatus.OPEN.value).update(
+            status=DecisionStatus.EXPIRED.value,
+            closed_why="nobody answered in time",
+            choice=EXPIRED_CHOICE.get(decision.kind, ""),
+            note="Nobody answered in time. This is not consent.",
+        )
+        _event(EventKind.DECISION_EXPIRED, decision, data={"kind": decision.kind})
+        _wake_run(decision, why="nobody answered in time")
+    return count
+
+
+@transaction.atomic
+def snooze(decision_id: str, *, minutes: int, actor: str) -> None:
+    """Quiet the reminders for a while; it stays open and counted."""
+    decision = get(decision_id)
+    _must_be_open(decision)
+    if not 1 <= minutes <= 24 * 60:
+        raise Invalid("Snooze for 1 minute to 24 hours.", field="minutes")
+    Decision.objects.filter(pk=decision_id).update(snoozed_until=timezone.now() + timedelta(minutes=minutes))
+    _event(EventKind.NOTE, decision, actor=actor, data={"text": f"snoozed for {minutes} min"})
+
+
+def has_open(run_id: str) -> bool:
+    """Whether the run waits for the lead."""
+    return Decision.objects.filter(run_id=run_id, status=DecisionStatus.OPEN.value).exists()
+
+
+def mark_parked_for_lost(run_id: str) -> bool:
+    """The process that waited is gone: the request stays open, its answer is kept. Returns whether there was one."""
+    return bool(Decision.objects.filter(run_id=run_id, status=DecisionStatus.OPEN.value).update(parked=True))
+
+
+def running_state(run_id: str) -> str:
+    """Return the run's stored status (for waiters)."""
+    return Run.objects.filter(pk=run_id).values_list("status", flat=True).first() or RunStatus.KILLED.value

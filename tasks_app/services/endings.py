@@ -1,0 +1,99 @@
+"""How a run ends: its terminal state and what becomes of its task, in one transaction."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from tasks_app.domain.events import EventKind
+from tasks_app.domain.statuses import Reason, RunStatus
+from tasks_app.domain.text import clean, clean_json, cut, mask_json, mask_secrets
+from tasks_app.models import Run
+from tasks_app.services import agents, events, runs, tasks
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run ends. `counts`: whether the attempt counts; `held`: a person stopped it, only a person starts it again."""
+
+    status: RunStatus
+    reason: Reason
+    detail: str = ""
+    raw: str = ""
+    result: str = ""
+    counts: bool = True
+    held: bool = False
+    dossier: dict[str, Any] | None = None
+
+
+@transaction.atomic
+def finish(run_id: str, fence: int, ending: Ending) -> None:
+    """running → completed, failed or killed, together with what becomes of the task. Raises `LeaseLost`."""
+    run = runs.get(run_id)
+    events.lock(run.team_id)
+    runs.guard(run_id, fence, **_terminal(ending))
+    _settle(run, ending, actor=f"agent:{run.agent.name}")
+
+
+@transaction.atomic
+def end_pending(run_id: str, ending: Ending, *, actor: str) -> bool:
+    """pending → a terminal state: there is no process to stop. Returns whether there was such a run."""
+    run = runs.get(run_id)
+    events.lock(run.team_id)
+    if not Run.objects.filter(pk=run_id, status=RunStatus.PENDING.value).update(**_terminal(ending)):
+        return False
+    _settle(run, ending, actor=actor)
+    return True
+
+
+def stopped_by(actor: str, *, reason: Reason, held: bool) -> Ending:
+    """The ending of a run that a person stopped."""
+    return Ending(RunStatus.KILLED, reason, f"Stopped by {actor.split(':', 1)[-1]}.", counts=False, held=held)
+
+
+def _terminal(ending: Ending) -> dict[str, Any]:
+    return {
+        "status": ending.status.value,
+        "reason": ending.reason.value,
+        "detail": clean(ending.detail),
+        "raw": mask_secrets(cut(clean(ending.raw), 20_000)),
+        "result": mask_secrets(clean(ending.result)),
+        "dossier": mask_json(clean_json(ending.dossier or {})),
+        "ended_at": timezone.now(),
+        "lease_until": 0,
+        "pid": 0,
+    }
+
+
+EVENT_OF = {
+    RunStatus.COMPLETED: EventKind.RUN_COMPLETED,
+    RunStatus.FAILED: EventKind.RUN_FAILED,
+    RunStatus.KILLED: EventKind.RUN_KILLED,
+}
+
+
+def _settle(run: Run, ending: Ending, *, actor: str) -> None:
+    agents.now(run.agent_id, "")
+    runs.append_event(
+        run, EVENT_OF[ending.status], actor=actor, data={"reason": ending.reason.value, "detail": cut(ending.detail, 500)}
+    )
+    if ending.status is RunStatus.COMPLETED:
+        report = run.report or {}
+        tasks.mark_completed(
+            run.task,
+            by=run.agent.name,
+            evidence=report.get("evidence") or {},
+            output=report.get("summary") or ending.result,
+            actor=actor,
+        )
+        return
+    tasks.mark_released(
+        run.task,
+        failed=ending.status is RunStatus.FAILED,
+        held=ending.held,
+        counts=ending.counts,
+        reason=ending.reason.value,
+        detail=ending.detail,
+        actor=actor,
+    )

@@ -1,0 +1,68 @@
+"""The event log: one line per change, gapless per team, in the transaction of the change. The lowest service."""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from tasks_app import wake
+from tasks_app.domain.errors import NotFound
+from tasks_app.domain.events import EventKind
+from tasks_app.domain.text import clean_json, mask_json
+from tasks_app.models import Event, Team
+
+SYSTEM = "system"
+
+
+def append(
+    team_id: int,
+    kind: EventKind,
+    *,
+    actor: str = SYSTEM,
+    keys: Iterable[str] = (),
+    task_number: int | None = None,
+    run_id: str = "",
+    agent_id: int | None = None,
+    decision_id: str = "",
+    data: Mapping[str, Any] | None = None,
+) -> int:
+    """Append one event and return its sequence number; wakes the browsers after commit.
+
+    Must be called inside the transaction of the change: the counter row stays locked until the commit, so numbers are
+    gapless and a reader that has seen N has seen everything before it.
+    """
+    if not transaction.get_connection().in_atomic_block:
+        raise RuntimeError("An event must commit together with its change.")
+    if not Team.objects.filter(pk=team_id).update(last_seq=F("last_seq") + 1):
+        raise NotFound("This team does not exist any more.")
+    seq = Team.objects.values_list("last_seq", flat=True).get(pk=team_id)
+    names = sorted(set(keys) | {f"team:{team_id}"})
+    Event.objects.create(
+        team_id=team_id,
+        seq=seq,
+        kind=kind.value,
+        at=timezone.now(),
+        actor=actor[:80],
+        task_number=task_number,
+        run_id=run_id,
+        agent_id=agent_id,
+        decision_id=decision_id,
+        keys=names,
+        data=mask_json(clean_json(dict(data or {}))),
+    )
+    transaction.on_commit(partial(wake.browsers, team_id, seq, names), robust=True)
+    return seq
+
+
+def lock(team_id: int) -> Team:
+    """Return the team with its row locked until the commit: whoever decides by counting locks first.
+
+    SQLite locks the whole database at the start of a transaction (IMMEDIATE); PostgreSQL locks the row.
+    """
+    team = Team.objects.select_for_update().filter(pk=team_id).first()
+    if team is None:
+        raise NotFound("This team does not exist any more.")
+    return team

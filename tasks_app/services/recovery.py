@@ -1,0 +1,114 @@
+"""Recovery: gives work back to the queue when its worker is gone. It never runs work itself; every worker may call it."""
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from tasks_app import wake
+from tasks_app.domain.events import EventKind
+from tasks_app.domain.leases import CRASHES, NEVER, RENUDGE_S
+from tasks_app.domain.statuses import DecisionKind, Reason, RunStatus, TeamStatus
+from tasks_app.models import Run, Team
+from tasks_app.services import agents, decisions, endings, events, keys, runs, scheduling, workers
+from tasks_app.services.clock import DatabaseNow, now_s
+
+STALL_MINUTES = 15.0
+"""A running run that has done nothing for so long is shown as stalled, unless the team's limits say otherwise."""
+
+
+def take_back_expired() -> int:
+    """Runs whose lease ran out go back to the queue; returns how many."""
+    expired = Run.objects.filter(status=RunStatus.RUNNING.value, lease_until__lt=DatabaseNow()).values_list("pk", "fence")
+    return sum(_take_back(pk, fence, check_lease=True) for pk, fence in list(expired))
+
+
+def take_back_from_dead(host: str, *, alive: str) -> int:
+    """A worker that starts takes back at once what its dead predecessors on this host held; returns how many."""
+    gone = workers.gone_from(host, alive=alive)
+    held = Run.objects.filter(host=host, status=RunStatus.RUNNING.value, worker__in=gone).values_list("pk", "fence")
+    return sum(_take_back(pk, fence, check_lease=False) for pk, fence in list(held))
+
+
+@transaction.atomic
+def _take_back(run_id: str, fence: int, *, check_lease: bool) -> bool:
+    run = runs.get(run_id)
+    events.lock(run.team_id)
+    mine = Run.objects.filter(pk=run_id, fence=fence, status=RunStatus.RUNNING.value)
+    if check_lease:
+        mine = mine.filter(lease_until__lt=DatabaseNow())
+    if not mine.exists():
+        return False
+    if run.stop_asked_at:
+        return _end(run, fence, Reason.STOPPED, f"Stopped by {run.stop_asked_by}; its worker was lost before it could say so.")
+    if run.crashes + 1 >= CRASHES:
+        return _end(run, fence, Reason.CRASHED, f"The worker was lost {CRASHES} times in a row without one new step.")
+    waits = decisions.mark_parked_for_lost(run_id)
+    mine.update(
+        status=RunStatus.PENDING.value,
+        due_at=NEVER if waits else now_s(),
+        nudged_at=0,
+        lease_until=0,
+        reason=Reason.WORKER_LOST.value,
+        interrupted=True,
+        crashes=F("crashes") + 1,
+        handoffs=F("handoffs") + 1,
+    )
+    agents.now(run.agent_id, "")
+    kind = EventKind.RUN_PARKED if waits else EventKind.RUN_RESUMABLE
+    runs.append_event(run, kind, data={"reason": Reason.WORKER_LOST.value}, more=(keys.inbox(run.team_id),))
+    return True
+
+
+def _end(run: Run, fence: int, reason: Reason, detail: str) -> bool:
+    stopped = reason is Reason.STOPPED
+    status = RunStatus.KILLED if stopped else RunStatus.FAILED
+    superseded = run.stop_reason == Reason.SUPERSEDED.value
+    endings.finish(run.pk, fence, endings.Ending(status, reason, detail, counts=not stopped, held=stopped and not superseded))
+    decisions.withdraw_all(why="its run ended", run_id=run.pk)
+    return True
+
+
+def due_runs(*, limit: int = 100) -> list[str]:
+    """Ids of runs that may be claimed and were not nudged lately, each marked as nudged now by this caller alone."""
+    now = now_s()
+    due = Run.objects.filter(
+        status=RunStatus.PENDING.value, due_at__lte=now, nudged_at__lt=now - RENUDGE_S, team__status=TeamStatus.ACTIVE.value
+    ).order_by("due_at")
+    return [
+        pk
+        for pk in due.values_list("pk", flat=True)[:limit]
+        if Run.objects.filter(pk=pk, status=RunStatus.PENDING.value, nudged_at__lt=now - RENUDGE_S).update(nudged_at=now)
+    ]
+
+
+def renudge() -> list[str]:
+    """Nudge due runs again; returns those whose nudge could not be sent: the caller runs them if it has a free slot."""
+    return [run_id for run_id in due_runs() if not wake.nudge(run_id)]
+
+
+def open_stalls() -> int:
+    """Running runs that have been quiet for long get a `stall` decision; returns how many were opened."""
+    opened = 0
+    for run in Run.objects.select_related("team", "task", "agent").filter(status=RunStatus.RUNNING.value):
+        minutes = float(run.team.limits.get("stall_minutes") or STALL_MINUTES)
+        since = run.last_step_at or run.started_at or run.created_at
+        quiet_s = (timezone.now() - since).total_seconds()
+        if quiet_s > minutes * 60 and not decisions.has_open(run.pk):
+            payload = {"quiet_s": int(quiet_s), "last": run.agent.now_text}
+            opened += decisions.open_by_system(kind=DecisionKind.STALL, task=run.task, run=run, payload=payload) is not None
+    return opened
+
+
+def tick_all() -> None:
+    """Schedule every active team: the slow twin of the ticks that follow each change."""
+    for team_id in Team.objects.filter(status=TeamStatus.ACTIVE.value, ended_at=None).values_list("pk", flat=True):
+        scheduling.tick(team_id)
+
+
+def sweep() -> list[str]:
+    """Everything that must not depend on a hint, once; returns due runs that could not be nudged."""
+    take_back_expired()
+    decisions.expire_due()
+    open_stalls()
+    tick_all()
+    return renudge()

@@ -1,0 +1,245 @@
+"""Runs: sole writer of their life. Every write of a worker names its fence and is refused when the run moved on."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import F, Max
+from django.db.models.functions import Coalesce, Greatest
+from django.utils import timezone
+
+from tasks_app import wake
+from tasks_app.domain.errors import AlreadyClaimed, Conflict, LeaseLost, NotFound
+from tasks_app.domain.events import EventKind
+from tasks_app.domain.ids import new_id
+from tasks_app.domain.leases import LEASE_S, NEVER
+from tasks_app.domain.statuses import AgentStatus, DecisionStatus, Reason, RunStatus, TeamStatus
+from tasks_app.domain.text import clean, clean_json, mask_json
+from tasks_app.models import Agent, Decision, Run, Task
+from tasks_app.services import agents, events, keys, tasks
+from tasks_app.services.clock import DatabaseNow, now_s
+from tasks_app.task_types import registry as task_types
+
+OPEN = (RunStatus.PENDING.value, RunStatus.RUNNING.value)
+MAX_RUNS_PER_TEAM = 200
+
+
+@dataclass(frozen=True)
+class Held:
+    """A run as the worker that claimed it knows it."""
+
+    id: str
+    fence: int
+    team_id: int
+    task_id: int
+    agent_id: int
+
+
+def get(run_id: str) -> Run:
+    """Return the run with team, task and agent; raises NotFound."""
+    run = Run.objects.select_related("team", "task", "agent").filter(pk=run_id).first()
+    if run is None:
+        raise NotFound("This run does not exist any more.")
+    return run
+
+
+def append_event(
+    run: Run, kind: EventKind, *, actor: str = events.SYSTEM, data: dict[str, Any] | None = None, more: tuple[str, ...] = ()
+) -> int:
+    """Append an event about the run: its own block, its task and its agent become stale."""
+    names = {keys.run(run.pk), keys.task(run.task_id), keys.agent(run.agent_id), keys.tasks(run.team_id), *more}
+    number = Task.objects.values_list("number", flat=True).get(pk=run.task_id)
+    return events.append(
+        run.team_id, kind, actor=actor, keys=names, task_number=number, run_id=run.pk, agent_id=run.agent_id, data=data
+    )
+
+
+@transaction.atomic
+def claim_task(task_id: int, *, agent_id: int, actor: str) -> Run:
+    """Give a ready task to an agent: task in_progress and a new attempt, in one step; exactly one caller wins.
+
+    Raises NotFound (no such agent in the team), Conflict (agent stopped or busy), Blocked or AlreadyClaimed.
+    """
+    task = tasks.get(task_id)
+    team = events.lock(task.team_id)
+    agent = Agent.objects.filter(pk=agent_id, team_id=task.team_id).first()
+    if agent is None:
+        raise NotFound("There is no such agent in this team.", field="agent")
+    if agent.status != AgentStatus.ACTIVE.value:
+        raise Conflict(f"{agent.name} is stopped and takes no task.", field="agent")
+    if team.status == TeamStatus.STOPPED.value:
+        raise Conflict(f"{team.name} is stopped.")
+    tasks.mark_claimed(task, agent)
+    try:
+        with transaction.atomic():
+            run = _create(task, agent)
+    except IntegrityError:
+        raise AlreadyClaimed(f"{agent.name} already works on another task.", field="agent") from None
+    append_event(run, EventKind.TASK_CLAIMED, actor=actor, data={"agent": agent.name, "run": run.pk, "attempt": run.attempt})
+    transaction.on_commit(partial(wake.nudge, run.pk), robust=True)
+    return run
+
+
+def _create(task: Task, agent: Agent) -> Run:
+    last = Run.objects.filter(task=task).aggregate(n=Max("attempt"))["n"] or 0
+    now = now_s()
+    run = Run.objects.create(
+        pk=new_id(task_types.get(task.type).PREFIX),
+        team_id=task.team_id,
+        task=task,
+        agent=agent,
+        attempt=last + 1,
+        due_at=now,
+        nudged_at=now,
+        guidance=task.guidance,
+        start_from=task.start_from,
+        created_at=timezone.now(),
+    )
+    Task.objects.filter(pk=task.pk).update(guidance="", start_from="clean")
+    return run
+
+
+@transaction.atomic
+def claim(run_id: str, *, worker: str, host: str) -> Held | None:
+    """Take a due run: a higher fence and a lease, in one UPDATE. None where it is not to be had now.
+
+    The team's caps are counted under its lock, so two workers never start one run too many.
+    """
+    found = Run.objects.filter(pk=run_id, status=RunStatus.PENDING.value).values_list("team_id", "agent__status").first()
+    if found is None:
+        return None
+    team = events.lock(found[0])
+    running = Run.objects.filter(team_id=team.pk, status=RunStatus.RUNNING.value).count()
+    if team.status != TeamStatus.ACTIVE.value or found[1] != AgentStatus.ACTIVE.value or running >= parallel(team.limits):
+        return None
+    won = Run.objects.filter(pk=run_id, status=RunStatus.PENDING.value, due_at__lte=DatabaseNow()).update(
+        status=RunStatus.RUNNING.value,
+        fence=F("fence") + 1,
+        lease_until=DatabaseNow() + LEASE_S,
+        worker=worker,
+        host=host,
+        pid=0,
+        nudged_at=0,
+        reason="",
+        detail="",
+        raw="",
+        started_at=Coalesce(F("started_at"), timezone.now()),
+    )
+    if not won:
+        return None
+    run = get(run_id)
+    append_event(run, EventKind.RUN_STARTED, data={"fence": run.fence, "worker": worker, "resumed": run.fence > 1})
+    return Held(run.pk, run.fence, run.team_id, run.task_id, run.agent_id)
+
+
+def parallel(limits: dict[str, Any]) -> int:
+    """How many runs of a team may run at once."""
+    return int(limits.get("parallel") or 2)
+
+
+def guard(run_id: str, fence: int, **changes: Any) -> None:
+    """Change a run that this worker holds; raises `LeaseLost` where it does not hold it any more."""
+    if not Run.objects.filter(pk=run_id, fence=fence, status=RunStatus.RUNNING.value).update(**(changes or {"fence": fence})):
+        raise LeaseLost(f"Run {run_id} belongs to another worker now.")
+
+
+@transaction.atomic
+def park(run_id: str, fence: int, *, reason: Reason, detail: str = "", retry_at: float | None = None, interrupted: bool) -> None:
+    """running → pending: the same attempt goes on later, on any worker. Raises `LeaseLost`.
+
+    It is due again when the last open decision is answered; without one: at `retry_at` (Unix seconds) or at once.
+    """
+    run = get(run_id)
+    events.lock(run.team_id)
+    waits = Decision.objects.filter(run_id=run_id, status=DecisionStatus.OPEN.value).update(parked=True)
+    due = NEVER if waits else (retry_at or now_s())
+    retries = F("retries") + (1 if retry_at else 0)
+    guard(
+        run_id,
+        fence,
+        status=RunStatus.PENDING.value,
+        due_at=due,
+        nudged_at=0,
+        lease_until=0,
+        pid=0,
+        reason=reason.value,
+        detail=clean(detail),
+        interrupted=interrupted,
+        retries=retries,
+    )
+    agents.now(run.agent_id, "")
+    append_event(run, EventKind.RUN_PARKED, data={"reason": reason.value}, more=(keys.inbox(run.team_id),))
+    if not waits and not retry_at:
+        transaction.on_commit(partial(wake.nudge, run_id), robust=True)
+
+
+def make_due(run_id: str, *, why: str) -> bool:
+    """A parked run may go on now; returns whether there was one. Called under the team's lock."""
+    landed = Run.objects.filter(pk=run_id, status=RunStatus.PENDING.value, due_at__gt=DatabaseNow()).update(
+        due_at=DatabaseNow(), nudged_at=DatabaseNow()
+    )
+    if landed:
+        append_event(get(run_id), EventKind.RUN_RESUMABLE, data={"reason": why})
+        transaction.on_commit(partial(wake.nudge, run_id), robust=True)
+    return bool(landed)
+
+
+@transaction.atomic
+def ask_to_stop(run_id: str, *, actor: str, reason: Reason) -> bool:
+    """Ask the worker that runs it to stop it; a second time asks again. Returns False where nothing runs."""
+    run = get(run_id)
+    events.lock(run.team_id)
+    landed = Run.objects.filter(pk=run_id, status=RunStatus.RUNNING.value).update(
+        stop_asked_at=Coalesce(F("stop_asked_at"), timezone.now()),
+        stop_asked_by=actor.split(":", 1)[-1][:80],
+        stop_reason=reason.value,
+    )
+    if landed:
+        append_event(run, EventKind.RUN_STOPPING, actor=actor, data={"by": actor})
+        transaction.on_commit(partial(wake.run, run_id), robust=True)
+    return bool(landed)
+
+
+@transaction.atomic
+def report(run_id: str, fence: int, value: dict[str, Any] | None) -> None:
+    """Keep what the agent says of its own task; it takes effect when the run ends. Raises `LeaseLost`."""
+    run = get(run_id)
+    events.lock(run.team_id)
+    guard(run_id, fence, report=None if value is None else mask_json(clean_json(value)))
+    append_event(
+        run,
+        EventKind.NOTE,
+        actor=f"agent:{run.agent.name}",
+        data={"text": f"reports: {(value or {}).get('status', 'in progress')}"},
+    )
+
+
+def approve_plan(run_id: str) -> None:
+    """The lead approved the plan: plan mode is over for this attempt, in this life and every later one."""
+    Run.objects.filter(pk=run_id).update(plan_approved=True)
+
+
+def count_crash(run_id: str, fence: int) -> None:
+    """The process of the run died; steps recorded since the last time set the count back to 0. Raises `LeaseLost`."""
+    guard(run_id, fence, crashes=F("crashes") + 1, handoffs=F("handoffs") + 1)
+
+
+def note_session(run_id: str, fence: int, session_id: str) -> None:
+    """Remember the session. Raises `LeaseLost`."""
+    guard(run_id, fence, session_id=session_id)
+
+
+def note_process(run_id: str, fence: int, pid: int) -> None:
+    """Remember the process group that works for the run, 0 once it is seen gone. Raises `LeaseLost`."""
+    guard(run_id, fence, pid=pid)
+
+
+def raise_context(run_id: str, tokens: int | None, window: int | None) -> None:
+    """Keep the context of the last response and its peak; None leaves the peak."""
+    changes: dict[str, Any] = {"context_tokens": tokens}
+    if window:
+        changes["context_window"] = window
+    if tokens is not None:
+        changes["context_peak"] = Greatest(Coalesce(F("context_peak"), 0), tokens)
+    Run.objects.filter(pk=run_id).update(**changes)

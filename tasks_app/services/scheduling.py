@@ -1,0 +1,175 @@
+"""Scheduling: which ready task goes to which agent, and what follows a failure. Idempotent; any process may tick."""
+
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.utils import timezone
+
+from tasks_app.domain.errors import Conflict
+from tasks_app.domain.statuses import AgentStatus, DecisionKind, DecisionStatus, Reason, RunStatus, TaskStatus, TeamStatus
+from tasks_app.domain.text import cut
+from tasks_app.models import Agent, Decision, Run, Task, Team
+from tasks_app.services import budgets, decisions, endings, events, runs, tasks
+from tasks_app.services.clock import now_s
+
+ASK_FIRST = frozenset({Reason.AUTH.value, Reason.START_FAILED.value, Reason.REFUSED.value, Reason.BUDGET.value})
+"""Failures that another agent would only repeat: the lead is asked at once."""
+
+
+@transaction.atomic
+def tick(team_id: int) -> list[str]:
+    """Give ready tasks to free agents within the team's cap; settle failures first. Returns the ids of new runs."""
+    team = events.lock(team_id)
+    if team.status != TeamStatus.ACTIVE.value:
+        return []
+    _settle_failures(team)
+    open_runs = list(Run.objects.filter(team_id=team_id, status__in=runs.OPEN).values_list("agent_id", "status", "due_at"))
+    now = now_s()
+    using = sum(1 for _, status, due_at in open_runs if status == RunStatus.RUNNING.value or due_at <= now)
+    slots = runs.parallel(team.limits) - using
+    busy = {agent_id for agent_id, _, _ in open_runs}
+    free = [a for a in Agent.objects.filter(team_id=team_id, status=AgentStatus.ACTIVE.value) if a.pk not in busy]
+    started = []
+    for task in tasks.ready(team_id) if slots > 0 and free else []:
+        agent = choose(task, free)
+        if agent is None:
+            continue
+        started.append(runs.claim_task(task.pk, agent_id=agent.pk, actor=events.SYSTEM).pk)
+        free.remove(agent)
+        if len(started) >= slots or not free:
+            break
+    _note_end(team)
+    return started
+
+
+def suitable(task: Task, agents: Sequence[Agent]) -> list[Agent]:
+    """Agents that may do the task, best first: its assignee; else its role; those who have not tried it yet first."""
+    if task.assignee_id:
+        return [a for a in agents if a.pk == task.assignee_id]
+    tried = set(Run.objects.filter(task=task, status=RunStatus.FAILED.value).values_list("agent_id", flat=True))
+    fitting = [a for a in agents if not task.role or a.role == task.role]
+    return sorted(fitting, key=lambda a: (a.pk in tried, a.used_tokens, a.position))
+
+
+def choose(task: Task, free: Sequence[Agent]) -> Agent | None:
+    """The free agent that gets the task, or None."""
+    found = suitable(task, free)
+    return found[0] if found else None
+
+
+def _note_end(team: Team) -> None:
+    left = Task.objects.filter(team=team, status__in=tasks.UNFINISHED).exists()
+    if not left and team.ended_at is None:
+        Team.objects.filter(pk=team.pk).update(ended_at=timezone.now())
+
+
+def _settle_failures(team: Team) -> None:
+    for task in Task.objects.select_related("assignee").filter(team=team, status=TaskStatus.PENDING.value, failed=True):
+        _settle_failure(team, task)
+
+
+def _settle_failure(team: Team, task: Task) -> None:
+    last = Run.objects.select_related("agent").filter(task=task).order_by("-attempt").first()
+    if last is None:
+        return
+    by_policy = (
+        team.limits.get("on_failure", "reassign") == "reassign"
+        and last.reason not in ASK_FIRST
+        and task.attempts < task.attempts_allowed
+    )
+    if by_policy:
+        others = _others(task, last.agent)
+        tasks.mark_ready_again(
+            task,
+            agent_id=others[0].pk if others else last.agent_id,
+            guidance="",
+            start="last",
+            actor=events.SYSTEM,
+            extra_attempt=False,
+        )
+        return
+    decisions.open_by_system(kind=DecisionKind.ESCALATION, task=task, run=None, payload=_escalation(task, last))
+
+
+def _others(task: Task, last: Agent) -> list[Agent]:
+    """Other active agents of the role, those first who have not tried it."""
+    role = task.role or last.role
+    tried = set(Run.objects.filter(task=task).values_list("agent_id", flat=True))
+    found = Agent.objects.filter(team_id=task.team_id, role=role, status=AgentStatus.ACTIVE.value).exclude(pk=last.pk)
+    return sorted(found, key=lambda a: (a.pk in tried, a.used_tokens, a.position))
+
+
+def _escalation(task: Task, last: Run) -> dict[str, object]:
+    candidates = Agent.objects.filter(team_id=task.team_id, status=AgentStatus.ACTIVE.value).exclude(pk=last.agent_id)
+    dossier = last.dossier or {}
+    options: list[dict[str, object]] = [
+        {
+            "label": f"Give it to {a.name}",
+            "effect": f"{a.role}; gets the report of every attempt and your guidance.",
+            "action": f"reassign:{a.pk}",
+        }
+        for a in candidates[:4]
+    ]
+    options += [
+        {"label": f"Let {last.agent.name} try again", "effect": "A new attempt with your guidance.", "action": "retry"},
+        {"label": "Mark it completed", "effect": "You did it by hand; what waits for it starts.", "action": "complete"},
+        {"label": "Cancel it", "effect": "What depends on it stays blocked.", "action": "cancel"},
+    ]
+    why = last.detail or Reason(last.reason or Reason.ERROR.value).value.replace("_", " ")
+    return {
+        "problem": f"{task.label} {task.title} failed after attempt {last.attempt} of {task.attempts_allowed}: {cut(why, 300)}",
+        "tried": list(dossier.get("approaches") or []),
+        "options": options,
+        "recommendation": "",
+        "auto": True,
+    }
+
+
+@transaction.atomic
+def apply_answer(decision: Decision) -> None:
+    """Carry out what the lead chose where the system itself asked (escalation after the last attempt, budget, stall)."""
+    if decision.status != DecisionStatus.ANSWERED.value or decision.task is None:
+        return
+    actor = f"user:{decision.answered_by}"
+    if decision.kind == DecisionKind.ESCALATION.value and decision.payload.get("auto"):
+        _apply_escalation(decision, decision.task, actor)
+    elif decision.kind == DecisionKind.BUDGET.value and decision.run:
+        _apply_budget(decision, decision.run, actor)
+    elif decision.kind == DecisionKind.STALL.value and decision.run and decision.choice != "wait":
+        reason = Reason.STOPPED if decision.choice == "stop" else Reason.SUPERSEDED
+        runs.ask_to_stop(decision.run.pk, actor=actor, reason=reason)
+    else:
+        return
+    Decision.objects.filter(pk=decision.pk).update(consumed_at=timezone.now())
+
+
+def _apply_escalation(decision: Decision, task: Task, actor: str) -> None:
+    chosen = next((o for o in decision.payload["options"] if o["label"] == decision.answer.get("option")), {})
+    action, guidance = str(chosen.get("action", "")), "\n".join(t for t in (decision.answer.get("text"), decision.note) if t)
+    if action == "complete":
+        tasks.mark_completed(task, by=decision.answered_by, evidence={}, output=guidance, actor=actor)
+    elif action == "cancel":
+        tasks.mark_cancelled(task, why=guidance or "given up after its last attempt", actor=actor)
+    else:
+        last = Run.objects.filter(task=task).order_by("-attempt").first()
+        agent_id = int(action.split(":", 1)[1]) if action.startswith("reassign:") else (last.agent_id if last else None)
+        if agent_id and not Agent.objects.filter(pk=agent_id, team_id=task.team_id, status=AgentStatus.ACTIVE.value).exists():
+            raise Conflict("That agent is stopped. Choose another, or start it again.")
+        more = task.attempts >= task.attempts_allowed
+        tasks.mark_ready_again(task, agent_id=agent_id, guidance=guidance, start="last", actor=actor, extra_attempt=more)
+
+
+def _apply_budget(decision: Decision, run: Run, actor: str) -> None:
+    if decision.choice == "raise":
+        budgets.raise_by(
+            run,
+            scope=str(decision.payload.get("scope")),
+            usd=decision.answer.get("usd"),
+            tokens=decision.answer.get("tokens"),
+            actor=actor,
+        )
+    elif decision.choice == "smaller_model":
+        budgets.use_smaller_model(run, actor=actor)
+    else:
+        ending = endings.Ending(RunStatus.FAILED, Reason.BUDGET, "The lead ended it for its budget.")
+        endings.end_pending(run.pk, ending, actor=actor)

@@ -1,0 +1,260 @@
+"""Tasks: sole writer of their columns. Whoever changes a task's status does it by one guarded UPDATE here."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from tasks_app.domain.errors import AlreadyClaimed, Blocked, Conflict, Invalid, NotFound
+from tasks_app.domain.events import EventKind
+from tasks_app.domain.statuses import TaskStatus
+from tasks_app.domain.text import clean, clean_json, cut
+from tasks_app.models import Agent, Dependency, Task, Team
+from tasks_app.services import events, keys
+
+TITLE_LIMIT = 200
+TEXT_LIMIT = 200_000
+UNFINISHED = (TaskStatus.PENDING.value, TaskStatus.IN_PROGRESS.value)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A task that is to be made. `depends_on` holds primary keys of tasks of the same team."""
+
+    title: str
+    description: str = ""
+    criteria: tuple[str, ...] = ()
+    depends_on: tuple[int, ...] = ()
+    key: str = ""
+    type: str = "agent"
+    role: str = ""
+    assignee_id: int | None = None
+    priority: int = 5
+    expected_min: float = 5
+    expected_max: float = 30
+    budget_usd: object = None
+    budget_tokens: int | None = None
+    plan_mode: bool | None = None
+    attempts_allowed: int = 3
+    active_form: str = ""
+    metadata: Mapping[str, Any] | None = None
+
+
+def get(task_id: int) -> Task:
+    """Return the task with its team; raises NotFound."""
+    task = Task.objects.select_related("team", "assignee").filter(pk=task_id).first()
+    if task is None:
+        raise NotFound("This task does not exist any more.")
+    return task
+
+
+@transaction.atomic
+def create(team_id: int, draft: Draft, *, actor: str) -> Task:
+    """Make a task and its dependencies. Raises `Invalid` for an empty title or a dependency outside the team."""
+    title = clean(draft.title).strip()
+    if not title:
+        raise Invalid("The title is empty. Say in a few words what is to be done.", field="title")
+    if len(draft.description) > TEXT_LIMIT:
+        raise Invalid(f"The description is longer than {TEXT_LIMIT:,} characters.", field="description")
+    team = events.lock(team_id)
+    known = set(Task.objects.filter(team_id=team_id, pk__in=draft.depends_on).values_list("pk", flat=True))
+    if missing := set(draft.depends_on) - known:
+        raise Invalid(f"{len(missing)} of the dependencies are not tasks of this team.", field="depends_on")
+    number = team.last_task_number + 1
+    Team.objects.filter(pk=team_id).update(last_task_number=number)
+    task = Task.objects.create(
+        team_id=team_id,
+        number=number,
+        title=cut(title, TITLE_LIMIT),
+        description=clean(draft.description),
+        criteria=[clean(c) for c in draft.criteria],
+        key=draft.key,
+        type=draft.type,
+        role=draft.role,
+        assignee_id=draft.assignee_id,
+        priority=draft.priority,
+        position=number,
+        expected_min=draft.expected_min,
+        expected_max=draft.expected_max,
+        budget_usd=draft.budget_usd,
+        budget_tokens=draft.budget_tokens,
+        plan_mode=draft.plan_mode,
+        attempts_allowed=draft.attempts_allowed,
+        active_form=cut(clean(draft.active_form), TITLE_LIMIT),
+        metadata=clean_json(dict(draft.metadata or {})),
+        created_by=actor[:80],
+        created_at=timezone.now(),
+    )
+    Dependency.objects.bulk_create([Dependency(task=task, needs_id=pk) for pk in draft.depends_on])
+    append_event(
+        EventKind.TASK_CREATED, task, actor=actor, data={"title": task.title, "depends_on": sorted(draft.depends_on)}, order=True
+    )
+    return task
+
+
+def append_event(
+    kind: EventKind, task: Task, *, actor: str, data: Mapping[str, Any] | None = None, order: bool = True, **ids: Any
+) -> None:
+    names = {keys.task(task.pk)} | ({keys.tasks(task.team_id)} if order else set())
+    events.append(task.team_id, kind, actor=actor, keys=names, task_number=task.number, data=data, **ids)
+
+
+def dependencies_of(team_id: int) -> dict[int, list[int]]:
+    """Return task pk → pks it depends on, for the whole team (two queries)."""
+    deps: dict[int, list[int]] = {pk: [] for pk in Task.objects.filter(team_id=team_id).values_list("pk", flat=True)}
+    for task_id, needs_id in Dependency.objects.filter(task__team_id=team_id).values_list("task_id", "needs_id"):
+        deps[task_id].append(needs_id)
+    return deps
+
+
+def open_blockers(task_id: int) -> list[Task]:
+    """Return the tasks it depends on that are not completed, by number."""
+    return list(Task.objects.filter(dependants__task_id=task_id).exclude(status=TaskStatus.COMPLETED.value).order_by("number"))
+
+
+@transaction.atomic
+@transaction.atomic
+def mark_claimed(task: Task, agent: Agent) -> None:
+    """pending → in_progress. Raises `Blocked` with the names, or `AlreadyClaimed` with who has it."""
+    must_not_be_blocked(task)
+    won = Task.objects.filter(pk=task.pk, status=TaskStatus.PENDING.value).update(
+        status=TaskStatus.IN_PROGRESS.value,
+        started_at=Coalesce(F("started_at"), timezone.now()),
+        failed=False,
+        held=False,
+        not_before=None,
+    )
+    if not won:
+        raise AlreadyClaimed(_why_not(task, agent))
+
+
+def _why_not(task: Task, agent: Agent) -> str:
+    current = Task.objects.filter(pk=task.pk).values_list("status", "runs__agent__name").order_by("-runs__attempt").first()
+    status, owner = current or ("gone", None)
+    if status == TaskStatus.IN_PROGRESS.value:
+        return f"{task.label} is already claimed by {owner or 'another agent'}."
+    return f"{task.label} is {status}; {agent.name} cannot claim it."
+
+
+def must_not_be_blocked(task: Task) -> None:
+    """Raise `Blocked` with the names of what it waits for."""
+    if blockers := open_blockers(task.pk):
+        names = ", ".join(f"{b.label} {b.title}" for b in blockers)
+        raise Blocked(f"{task.label} is blocked by {names}.", blockers=[b.label for b in blockers])
+
+
+def mark_completed(
+    task: Task, *, by: str, evidence: Mapping[str, Any], output: str, actor: str, sources: Iterable[str] = UNFINISHED
+) -> bool:
+    """→ completed, with evidence. Returns whether it landed; flags a completion while a dependency was open."""
+    blocked_by = ", ".join(b.label for b in open_blockers(task.pk))
+    landed = Task.objects.filter(pk=task.pk, status__in=list(sources)).update(
+        status=TaskStatus.COMPLETED.value,
+        completed_at=timezone.now(),
+        completed_by=by[:80],
+        evidence=clean_json(dict(evidence)),
+        output=clean(output),
+        completed_while_blocked_by=blocked_by[:200],
+        failed=False,
+        held=False,
+    )
+    if landed:
+        append_event(
+            EventKind.TASK_COMPLETED,
+            task,
+            actor=actor,
+            data={"by": by, "evidence": dict(evidence), "while_blocked_by": blocked_by},
+        )
+    return bool(landed)
+
+
+def mark_released(task: Task, *, failed: bool, held: bool, counts: bool, reason: str, detail: str, actor: str) -> bool:
+    """in_progress → pending: failed, stopped or given back; the failure stays attached to its run."""
+    landed = Task.objects.filter(pk=task.pk, status=TaskStatus.IN_PROGRESS.value).update(
+        status=TaskStatus.PENDING.value, failed=failed, held=held, attempts=F("attempts") + (1 if counts else 0)
+    )
+    if landed:
+        append_event(EventKind.TASK_RELEASED, task, actor=actor, data={"reason": reason, "detail": cut(detail, 500)})
+    return bool(landed)
+
+
+def mark_ready_again(task: Task, *, agent_id: int | None, guidance: str, start: str, actor: str, extra_attempt: bool) -> None:
+    """A pending task may start again: with whom, with what guidance, from what state. Raises `Conflict` otherwise."""
+    landed = Task.objects.filter(pk=task.pk, status=TaskStatus.PENDING.value).update(
+        failed=False,
+        held=False,
+        not_before=None,
+        assignee_id=agent_id,
+        guidance=clean(guidance),
+        start_from=start,
+        attempts_allowed=F("attempts_allowed") + (1 if extra_attempt else 0),
+    )
+    if not landed:
+        raise Conflict(f"{task.label} is not waiting to be started: {Task.objects.get(pk=task.pk).status}.")
+    to = Agent.objects.filter(pk=agent_id).values_list("name", flat=True).first() if agent_id else "any free agent"
+    append_event(EventKind.TASK_REASSIGNED, task, actor=actor, data={"to": to, "guidance": guidance, "start": start})
+
+
+def plan_next(task: Task, *, agent_id: int | None, guidance: str, start: str, actor: str) -> None:
+    """Say who gets a task, and how, once its running attempt is seen stopped."""
+    Task.objects.filter(pk=task.pk).update(assignee_id=agent_id, guidance=clean(guidance), start_from=start)
+    to = Agent.objects.filter(pk=agent_id).values_list("name", flat=True).first() if agent_id else "any free agent"
+    append_event(EventKind.TASK_REASSIGNED, task, actor=actor, data={"to": to, "guidance": guidance, "start": start})
+
+
+def mark_cancelled(task: Task, *, why: str, actor: str) -> None:
+    """unfinished → cancelled. Raises `Conflict` for a finished one."""
+    if not Task.objects.filter(pk=task.pk, status__in=UNFINISHED).update(
+        status=TaskStatus.CANCELLED.value, failed=False, held=False
+    ):
+        raise Conflict(f"{task.label} is already {Task.objects.get(pk=task.pk).status}.")
+    append_event(EventKind.TASK_CANCELLED, task, actor=actor, data={"why": cut(why, 500)})
+
+
+def mark_reopened(task: Task, *, why: str, actor: str) -> None:
+    """completed or cancelled → pending, with the lead's words as guidance; one more attempt is allowed."""
+    done = (TaskStatus.COMPLETED.value, TaskStatus.CANCELLED.value)
+    landed = Task.objects.filter(pk=task.pk, status__in=done).update(
+        status=TaskStatus.PENDING.value,
+        completed_at=None,
+        completed_by="",
+        evidence={},
+        failed=False,
+        held=False,
+        guidance=clean(why),
+        attempts_allowed=F("attempts_allowed") + 1,
+    )
+    if not landed:
+        raise Conflict(f"{task.label} is not finished, so it cannot be reopened.")
+    append_event(EventKind.TASK_REOPENED, task, actor=actor, data={"why": cut(why, 500)})
+
+
+def set_failed(task_id: int, *, failed: bool) -> bool:
+    """Set or clear `failed` on a pending task; returns whether it changed."""
+    return bool(Task.objects.filter(pk=task_id, status=TaskStatus.PENDING.value, failed=not failed).update(failed=failed))
+
+
+@transaction.atomic
+@transaction.atomic
+def ready(team_id: int) -> list[Task]:
+    """Pending tasks that may start now: every dependency completed, not failed, not held, back-off over; in order."""
+    now = timezone.now()
+    return list(
+        Task.objects.filter(team_id=team_id, status=TaskStatus.PENDING.value, failed=False, held=False)
+        .filter(Q(not_before=None) | Q(not_before__lte=now))
+        .exclude(
+            pk__in=Dependency.objects.filter(task__team_id=team_id)
+            .exclude(needs__status=TaskStatus.COMPLETED.value)
+            .values("task_id")
+        )
+        .order_by("priority", "position", "number")
+    )
+
+
+def add_usage(task_id: int, *, tokens: int, usd: object) -> None:
+    """Add what a run of the task used."""
+    Task.objects.filter(pk=task_id).update(used_tokens=F("used_tokens") + tokens, used_usd=F("used_usd") + usd)

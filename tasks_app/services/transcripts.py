@@ -1,0 +1,94 @@
+"""Transcripts: the resumable record of a session. What it holds is what an agent remembers after a crash."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Max
+
+from tasks_app.models import TranscriptEntry
+from tasks_app.services import decisions, messages, runs
+from tasks_app.services.clock import now_s
+
+ANSWERED = re.compile(r"\[crewdesk:answered ([\w-]{1,80})\]")
+MESSAGE = re.compile(r"\[message (m[0-9a-z]{8}) ")
+
+
+def _scope(key: Mapping[str, Any]) -> dict[str, str]:
+    return {"project_key": key["project_key"][:300], "session_id": key["session_id"], "subpath": key.get("subpath") or ""}
+
+
+@transaction.atomic
+def append(key: Mapping[str, Any], entries: Sequence[Mapping[str, Any]], *, run_id: str = "", fence: int = 0) -> None:
+    """Append lines in order; a line with a known uuid is kept once. With a run: only while this life holds it.
+
+    In the same commit, answers and messages whose effect these lines hold are spent. Raises `LeaseLost`.
+    """
+    if not entries:
+        return
+    if run_id:
+        runs.guard(run_id, fence, started_session=True)
+    scope, stamp = _scope(key), int(now_s() * 1000)
+    ids = [e["uuid"] for e in entries if e.get("uuid")]
+    known = set(TranscriptEntry.objects.filter(**scope, uuid__in=ids).values_list("uuid", flat=True))
+    rows: dict[object, TranscriptEntry] = {}
+    for number, entry in enumerate(entries):
+        uuid = entry.get("uuid")
+        if uuid not in known:
+            rows.setdefault(uuid or number, TranscriptEntry(**scope, uuid=uuid, entry=json.dumps(entry), mtime_ms=stamp))
+    TranscriptEntry.objects.bulk_create(rows.values())
+    if run_id and not scope["subpath"]:
+        _spend(run_id, entries)
+
+
+def _spend(run_id: str, entries: Sequence[Mapping[str, Any]]) -> None:
+    calls: list[str] = []
+    notes: list[str] = []
+    for entry in entries:
+        if entry.get("type") not in ("user", "attachment"):
+            continue
+        content = (entry.get("message") or {}).get("content")
+        blocks = content if isinstance(content, list) else []
+        calls += [b.get("tool_use_id", "") for b in blocks if isinstance(b, dict) and b.get("type") == "tool_result"]
+        text = json.dumps(entry, ensure_ascii=True)
+        calls += ANSWERED.findall(text)
+        notes += MESSAGE.findall(text)
+    if calls:
+        decisions.consume(run_id, calls)
+    if notes:
+        messages.mark_read(notes)
+
+
+def load(key: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    """Return the lines in order, or None for a key that was never written."""
+    lines = TranscriptEntry.objects.filter(**_scope(key)).order_by("pk").values_list("entry", flat=True)
+    return [json.loads(line) for line in lines] or None
+
+
+def sessions(project_key: str) -> list[dict[str, Any]]:
+    """Return each session of a project with its last change in Unix milliseconds."""
+    rows = (
+        TranscriptEntry.objects.filter(project_key=project_key[:300], subpath="").values("session_id").annotate(m=Max("mtime_ms"))
+    )
+    return [{"session_id": row["session_id"], "mtime": row["m"]} for row in rows]
+
+
+def subkeys(key: Mapping[str, Any]) -> list[str]:
+    """Return the subpaths of a session (its sub-agents)."""
+    scope = {"project_key": key["project_key"][:300], "session_id": key["session_id"]}
+    return sorted(set(TranscriptEntry.objects.filter(**scope).exclude(subpath="").values_list("subpath", flat=True)))
+
+
+def delete(key: Mapping[str, Any]) -> None:
+    """Delete a session with everything under it, or one subpath; an unknown key is no error."""
+    scope = _scope(key)
+    if not scope["subpath"]:
+        del scope["subpath"]
+    TranscriptEntry.objects.filter(**scope).delete()
+
+
+def holds(session_id: str) -> bool:
+    """Whether there is anything of this session to resume from."""
+    return bool(session_id) and TranscriptEntry.objects.filter(session_id=session_id, subpath="").exists()

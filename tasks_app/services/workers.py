@@ -1,0 +1,62 @@
+"""Workers: their heartbeat, which is also how a stop or a lost lease reaches them."""
+
+import os
+from collections.abc import Mapping
+
+import psutil
+from django.db import transaction
+from django.utils import timezone
+
+from tasks_app.domain.leases import LEASE_S
+from tasks_app.domain.statuses import RunStatus
+from tasks_app.models import Run, Worker
+from tasks_app.runners.port import Directive
+from tasks_app.services.clock import DatabaseNow, now_s
+
+
+@transaction.atomic
+def register(name: str, *, host: str, slots: int) -> None:
+    """Remember a worker process; forget those of this host whose process is gone."""
+    now = now_s()
+    for other in Worker.objects.filter(host=host).exclude(name=name):
+        if not psutil.pid_exists(other.pid):
+            other.delete()
+    Worker.objects.update_or_create(
+        name=name, defaults={"host": host, "pid": os.getpid(), "started_at": timezone.now(), "seen_at": now, "slots": slots}
+    )
+
+
+def heartbeat(name: str, *, held: Mapping[str, int]) -> dict[str, Directive]:
+    """Renew the leases of everything this worker holds (run id → fence) by one UPDATE; answer what each run is to do."""
+    Worker.objects.filter(name=name).update(seen_at=DatabaseNow())
+    Run.objects.filter(worker=name, status=RunStatus.RUNNING.value, pk__in=list(held)).update(lease_until=DatabaseNow() + LEASE_S)
+    rows = Run.objects.filter(pk__in=list(held), status=RunStatus.RUNNING.value, worker=name).values_list(
+        "pk", "fence", "stop_asked_at"
+    )
+    mine = {pk: Directive.STOP if stop else Directive.GO_ON for pk, fence, stop in rows if held[pk] == fence}
+    return {pk: mine.get(pk, Directive.LOST) for pk in held}
+
+
+def leave(name: str) -> None:
+    """The worker has ended in order."""
+    Worker.objects.filter(name=name).delete()
+
+
+def gone_from(host: str, *, alive: str) -> list[str]:
+    """Names of workers that hold runs on this host but whose process is gone; `alive` is the caller."""
+    holders = Run.objects.filter(host=host, status=RunStatus.RUNNING.value).values_list("worker", flat=True).distinct()
+    return [name for name in holders if name != alive and not _lives(name)]
+
+
+def _lives(name: str) -> bool:
+    """`host:pid:start` names a live process only when a process of that pid started at that second."""
+    _, pid, start = name.rsplit(":", 2)
+    try:
+        return int(psutil.Process(int(pid)).create_time()) == int(start)
+    except (psutil.Error, ValueError):
+        return False
+
+
+def name_of_this_process(host: str) -> str:
+    """Return `host:pid:start second`; no two lives of a worker share it."""
+    return f"{host}:{os.getpid()}:{int(psutil.Process().create_time())}"

@@ -1,0 +1,166 @@
+"""Workspaces: the folder a team works in, and snapshots of it that never touch the team's own repository."""
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.conf import settings
+
+from tasks_app.domain.errors import Invalid
+from tasks_app.domain.text import clean, cut
+
+GIT_TIMEOUT_S = 120
+PATCH_LIMIT = 64_000
+IDENTITY = (
+    "-c",
+    "user.name=Crewdesk",
+    "-c",
+    "user.email=crewdesk@localhost",
+    "-c",
+    "commit.gpgsign=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+)
+SKIPPED = (".git", ".venv", "node_modules", "__pycache__")
+MODES = ("copy", "in_place", "git")
+
+
+def root(slug: str) -> Path:
+    """The private folder of a team: its scratch copy and its snapshots."""
+    return Path(settings.HOME) / "workspaces" / slug
+
+
+def prepare(slug: str, *, source: str, mode: str, ref: str | None, base: Path, scratch: bool) -> Path:
+    """Make the folder the team works in and return it. `scratch` (a rehearsal) never works in place.
+
+    Raises `Invalid` naming the field where the source is not there, is not a repository, or cannot be copied.
+    """
+    folder = (base / source).expanduser().resolve() if source else None
+    work = root(slug) / "work"
+    if folder is None:
+        work.mkdir(parents=True, mode=0o700)
+        return work
+    if not folder.is_dir():
+        raise Invalid(f"The workspace {folder} is not a folder.", field="workspace.path")
+    if mode == "in_place" and not scratch:
+        return folder
+    work.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if mode == "git":
+        _clone(folder, work, ref, slug)
+    else:
+        _copy(folder, work)
+    return work
+
+
+def _copy(folder: Path, work: Path) -> None:
+    if work.resolve().is_relative_to(folder):
+        raise Invalid(f"The workspace {folder} contains Crewdesk's own folder and cannot be copied.", field="workspace.path")
+    try:
+        shutil.copytree(folder, work, symlinks=True, ignore=shutil.ignore_patterns(*SKIPPED))
+    except (OSError, shutil.Error) as error:
+        shutil.rmtree(work, ignore_errors=True)
+        raise Invalid(f"The workspace cannot be copied: {error}", field="workspace.path") from None
+
+
+def _clone(folder: Path, work: Path, ref: str | None, slug: str) -> None:
+    if ref and not re.fullmatch(r"[\w][\w./-]*", ref):
+        raise Invalid(f"“{ref}” is not a branch, tag or commit.", field="workspace.ref")
+    done = _run(["git", "clone", "--quiet", "--no-hardlinks", "--", str(folder), str(work)])
+    if done.returncode == 0:
+        done = _run(["git", "-C", str(work), "checkout", "--quiet", "-b", f"crewdesk/{slug}", *([ref] if ref else [])])
+    if done.returncode:
+        shutil.rmtree(work, ignore_errors=True)
+        raise Invalid(f"The repository cannot be cloned: {done.stderr.strip()[:300]}", field="workspace.path")
+
+
+def _run(command: list[str], **env: str) -> subprocess.CompletedProcess[str]:
+    clean_env = {
+        "PATH": os.environ.get("PATH", ""),
+        "HOME": str(settings.HOME),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "LC_ALL": "C.UTF-8",
+        **env,
+    }
+    try:
+        return subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=GIT_TIMEOUT_S, env=clean_env, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return subprocess.CompletedProcess(command, 127, "", str(error))
+
+
+@contextmanager
+def _snapshots(slug: str) -> Iterator[Path]:
+    """The team's snapshot repository, locked: git's index takes one writer."""
+    folder = root(slug)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (folder / "snapshots.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        store = folder / "snapshots.git"
+        if not store.is_dir():
+            _run(["git", "init", "--quiet", "--bare", str(store)])
+        yield store
+
+
+def snapshot(slug: str, workspace: str) -> str:
+    """Keep the workspace as it is now; returns the snapshot's id, or "" where git is missing or fails."""
+    with _snapshots(slug) as store:
+        git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={workspace}", "-C", workspace]
+        if _run([*git, "add", "-A", "--", "."]).returncode:
+            return ""
+        tree = _run([*git, "write-tree"])
+        commit = _run([*git, "commit-tree", tree.stdout.strip(), "-m", "snapshot"]) if not tree.returncode else tree
+        if commit.returncode:
+            return ""
+        name = commit.stdout.strip()
+        _run([*git, "update-ref", f"refs/snapshots/{name}", name])
+        return name
+
+
+def diff(slug: str, old: str, new: str) -> dict[str, object]:
+    """Return {"files": [...], "summary": "3 files changed, …", "patch": text, "cut": bool} between two snapshots."""
+    if not old or not new:
+        return {"files": [], "summary": "not available: git is not installed", "patch": "", "cut": False}
+    with _snapshots(slug) as store:
+        git = ["git", f"--git-dir={store}", "-c", "core.quotepath=off"]
+        names = _run([*git, "diff", "--name-only", old, new]).stdout.splitlines()
+        summary = _run([*git, "diff", "--shortstat", old, new]).stdout.strip()
+        patch = clean(_run([*git, "diff", "--no-color", old, new]).stdout)
+    return {
+        "files": names[:200],
+        "summary": summary or "no file changed",
+        "patch": cut(patch, PATCH_LIMIT),
+        "cut": len(patch) > PATCH_LIMIT,
+    }
+
+
+def restore(slug: str, workspace: str, snapshot_id: str, files: list[str]) -> list[str]:
+    """Put single files back as they were in a snapshot (absent then: removed now); returns those put back."""
+    base, done = Path(workspace).resolve(), []
+    if not snapshot_id:
+        return []
+    with _snapshots(slug) as store:
+        for name in files:
+            target = (base / name).resolve()
+            if not target.is_relative_to(base) or target == base:
+                continue
+            relative = str(target.relative_to(base))
+            git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={workspace}", "-C", workspace]
+            if _run([*git, "cat-file", "-e", f"{snapshot_id}:{relative}"]).returncode == 0:
+                ok = _run([*git, "checkout", snapshot_id, "--", relative]).returncode == 0
+            else:
+                ok = target.is_file()
+                target.unlink(missing_ok=True)
+            if ok:
+                done.append(relative)
+    return done
+
+
+def remove(slug: str) -> None:
+    """Remove what `prepare` made; a folder worked in place stays."""
+    shutil.rmtree(root(slug), ignore_errors=True)

@@ -1,0 +1,63 @@
+"""What a crew tool is: its arguments as a Pydantic model, and a handler that returns text for the agent."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from tasks_app.domain.errors import NotFound
+from tasks_app.domain.ids import parse_task_label, task_label
+from tasks_app.domain.statuses import DecisionKind
+from tasks_app.runners.port import ToolSpec
+from tasks_app.selectors import crew
+
+
+class Arguments(BaseModel):
+    """Arguments of a tool: unknown names are refused, so that a misspelt one is not silently lost."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
+
+
+@dataclass(frozen=True)
+class Caller:
+    """The run that calls."""
+
+    run_id: str
+    fence: int
+    team_id: int
+    agent_id: int
+    agent: str
+    task_id: int
+    task_number: int
+    tool_use_id: str = ""
+
+    @property
+    def actor(self) -> str:
+        """`agent:<name>`."""
+        return f"agent:{self.agent}"
+
+
+@dataclass(frozen=True)
+class CrewTool:
+    """One tool: the agent sees `name`, `description` and the schema of `arguments`."""
+
+    name: str
+    description: str
+    arguments: type[Arguments]
+    handle: Callable[[Caller, Any], str]
+    asks: DecisionKind | None = None
+
+    def spec(self) -> ToolSpec:
+        """Return what the runner registers."""
+        return ToolSpec(self.name, self.description, self.arguments.model_json_schema(), self.asks)
+
+
+def find_task(caller: Caller, text: str) -> int:
+    """Return the primary key of the task an agent names; raises NotFound with what there is."""
+    number = parse_task_label(text)
+    found = crew.task_pk(caller.team_id, number) if number is not None else None
+    if found is None:
+        known = ", ".join(task_label(n) for n in crew.numbers(caller.team_id)[:50])
+        raise NotFound(f"There is no task “{text[:40]}” in this team. There are: {known}.", field="taskId")
+    return found

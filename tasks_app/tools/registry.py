@@ -1,0 +1,38 @@
+"""All crew tools by name, and the one way to call them: bad arguments and refusals become text that the agent can act on."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from tasks_app.domain.errors import DomainError, LeaseLost
+from tasks_app.domain.text import clean_json
+from tasks_app.runners.port import ToolSpec
+from tasks_app.tools import context, escalate, messages, tasks
+from tasks_app.tools.base import Caller, CrewTool
+
+TOOLS: dict[str, CrewTool] = {tool.name: tool for module in (tasks, messages, escalate, context) for tool in module.TOOLS}
+
+
+def specs() -> tuple[ToolSpec, ...]:
+    """Return what the runner registers as the MCP server `crew`."""
+    return tuple(tool.spec() for tool in TOOLS.values())
+
+
+def call(name: str, caller: Caller, arguments: Mapping[str, Any], tool_use_id: str = "") -> tuple[str, bool]:
+    """Run a tool; returns (text, is_error). Only `LeaseLost` is raised: the run is not this caller's any more."""
+    tool = TOOLS.get(name)
+    if tool is None:
+        return f"There is no tool {name[:60]}. There are: {', '.join(TOOLS)}.", True
+    try:
+        parsed = tool.arguments.model_validate(clean_json(dict(arguments)))
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(str(p) for p in e['loc']) or 'arguments'}: {e['msg']}" for e in error.errors()[:10])
+        return f"The arguments are not right. {wrong}", True
+    try:
+        return tool.handle(replace(caller, tool_use_id=tool_use_id), parsed), False
+    except LeaseLost:
+        raise
+    except DomainError as error:
+        return f"Refused: {error.message}", True

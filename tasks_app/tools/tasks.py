@@ -1,0 +1,179 @@
+"""Crew tools on tasks, with Claude Code's own field names (sdk.md, Tools)."""
+
+import json
+from typing import Any, Literal
+
+from pydantic import Field
+
+from tasks_app.domain.criteria import missing_evidence
+from tasks_app.domain.errors import Conflict, Forbidden, Invalid
+from tasks_app.selectors import crew
+from tasks_app.services import runs, task_edits, tasks
+from tasks_app.tools.base import Arguments, Caller, CrewTool, find_task
+
+
+class Create(Arguments):
+    """A new task."""
+
+    subject: str = Field(description="What is to be done, in a few words")
+    description: str = Field(description="Everything a colleague needs to do it without asking")
+    activeForm: str = ""
+    criteria: list[str] = Field(default_factory=list, description="Acceptance criteria, each one checkable")
+    addBlockedBy: list[str] = Field(default_factory=list, description="Ids of tasks that must be completed first")
+    role: str = Field(default="", description="Role that should do it; empty: anyone")
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+
+class Get(Arguments):
+    """One task."""
+
+    taskId: str
+
+
+class List(Arguments):
+    """All tasks."""
+
+
+class Output(Arguments):
+    """What a task has yielded."""
+
+    task_id: str
+    block: bool = False
+    timeout: float | None = None
+
+
+class Stop(Arguments):
+    """Give the own task back."""
+
+    task_id: str
+
+
+class Update(Arguments):
+    """A report on the own task, or an edit."""
+
+    taskId: str
+    status: Literal["pending", "in_progress", "completed", "deleted"] | None = None
+    subject: str | None = None
+    description: str | None = None
+    activeForm: str | None = None
+    owner: str | None = None
+    addBlocks: list[str] = Field(default_factory=list)
+    addBlockedBy: list[str] = Field(default_factory=list)
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    evidence: dict[str, str] | list[str] = Field(
+        default_factory=dict,
+        description="With status completed: for each acceptance criterion (its number or text) how you know it is met",
+    )
+    summary: str = Field(default="", description="With status completed: what the tasks that depend on this one need to know")
+
+
+def _create(caller: Caller, args: Create) -> str:
+    draft = tasks.Draft(
+        title=args.subject,
+        description=args.description,
+        criteria=tuple(c for c in args.criteria if c.strip()),
+        depends_on=tuple(find_task(caller, label) for label in args.addBlockedBy),
+        role=args.role,
+        active_form=args.activeForm,
+        metadata=args.metadata,
+    )
+    task = tasks.create(caller.team_id, draft, actor=caller.actor)
+    return json.dumps({"taskId": str(task.number), "subject": task.title, "status": task.status})
+
+
+def _get(caller: Caller, args: Get) -> str:
+    return json.dumps(crew.task_detail(find_task(caller, args.taskId)), ensure_ascii=False, indent=1)
+
+
+def _list(caller: Caller, args: List) -> str:
+    return json.dumps(crew.task_list(caller.team_id), ensure_ascii=False, indent=1)
+
+
+def _output(caller: Caller, args: Output) -> str:
+    return json.dumps(crew.task_output(find_task(caller, args.task_id)), ensure_ascii=False, indent=1)
+
+
+def _stop(caller: Caller, args: Stop) -> str:
+    if find_task(caller, args.task_id) != caller.task_id:
+        raise Forbidden("Only the lead stops the tasks of others. You may give your own back with TaskUpdate.", field="task_id")
+    return _give_back(caller, Update(taskId=args.task_id, metadata={"failure": "stopped by the agent itself"}))
+
+
+def _update(caller: Caller, args: Update) -> str:
+    task_id = find_task(caller, args.taskId)
+    if args.owner:
+        raise Forbidden("Only the lead assigns tasks. Use SendMessage or Escalate to ask for it.", field="owner")
+    if args.status == "deleted":
+        raise Forbidden("Only the lead removes tasks.", field="status")
+    if args.status and task_id != caller.task_id:
+        raise Forbidden(f"T-{caller.task_number} is your task; the status of others is theirs to report.", field="status")
+    said = _edit(caller, task_id, args)
+    if args.status == "completed":
+        return " ".join([*said, _complete(caller, args)])
+    if args.status == "pending":
+        return " ".join([*said, _give_back(caller, args)])
+    if args.status == "in_progress":
+        runs.report(caller.run_id, caller.fence, None)
+        said.append("You are working on it.")
+    return " ".join(said) or "Nothing to change."
+
+
+def _edit(caller: Caller, task_id: int, args: Update) -> list[str]:
+    said: list[str] = []
+    words = {"title": args.subject, "description": args.description, "active_form": args.activeForm}
+    given = {name: value for name, value in words.items() if value is not None}
+    if given and task_id != caller.task_id and crew.created_by(task_id) != caller.actor:
+        raise Forbidden("You may change only your own task and tasks that you created.", field="taskId")
+    if given:
+        task_edits.edit(task_id, actor=caller.actor, **given)
+        said.append("Changed.")
+    if args.addBlockedBy:
+        task_edits.add_dependencies(task_id, needs=[find_task(caller, t) for t in args.addBlockedBy], actor=caller.actor)
+        said.append("It waits for these now.")
+    for label in args.addBlocks:
+        task_edits.add_dependencies(find_task(caller, label), needs=[task_id], actor=caller.actor)
+        said.append(f"{label} waits for it now.")
+    return said
+
+
+def _complete(caller: Caller, args: Update) -> str:
+    evidence = {str(n): text for n, text in enumerate(args.evidence, 1)} if isinstance(args.evidence, list) else args.evidence
+    criteria = crew.criteria(caller.task_id)
+    if missing := missing_evidence(criteria, evidence):
+        listed = "; ".join(str(m) for m in missing)
+        raise Invalid(
+            f"Evidence is missing for: {listed}. Give `evidence` with one entry for each, or say why it cannot be met.",
+            field="evidence",
+        )
+    runs.report(caller.run_id, caller.fence, {"status": "completed", "evidence": evidence, "summary": args.summary})
+    return f"Reported: T-{caller.task_number} is completed. End your turn now."
+
+
+def _give_back(caller: Caller, args: Update) -> str:
+    failure = str(args.metadata.get("failure") or args.summary or "").strip()
+    if not failure:
+        raise Invalid(
+            "Say why in metadata.failure, and what you tried in metadata.approaches (a list).", field="metadata.failure"
+        )
+    approaches = args.metadata.get("approaches") or []
+    if not isinstance(approaches, list):
+        raise Conflict("metadata.approaches must be a list of texts.", field="metadata.approaches")
+    value = {"status": "pending", "failure": failure, "approaches": [str(a) for a in approaches], "summary": args.summary}
+    runs.report(caller.run_id, caller.fence, value)
+    return f"Reported: T-{caller.task_number} goes back. End your turn now."
+
+
+TOOLS = (
+    CrewTool("TaskCreate", "Create a task for the team (not for yourself to track steps).", Create, _create),
+    CrewTool("TaskGet", "Read one task: description, acceptance criteria, dependencies.", Get, _get),
+    CrewTool(
+        "TaskUpdate",
+        "Report on your own task: status completed with evidence for every acceptance criterion, or status pending with "
+        "metadata.failure and metadata.approaches to give it back; or edit tasks and dependencies.",
+        Update,
+        _update,
+    ),
+    CrewTool("TaskList", "List all tasks of the team with status, owner and open dependencies.", List, _list),
+    CrewTool("TaskOutput", "Read what a task has yielded.", Output, _output),
+    CrewTool("TaskStop", "Give your own task back unfinished.", Stop, _stop),
+)
