@@ -1,0 +1,237 @@
+"""What a plan file may say: its Pydantic models, frozen and without unknown fields."""
+
+import re
+from collections.abc import Callable
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from tasks_app.domain import paths, rule_syntax
+from tasks_app.domain.errors import Invalid
+from tasks_app.domain.leases import GRACE_S
+from tasks_app.domain.text import clean_json
+
+MAX_AGENTS: Final = 200
+MAX_TASKS: Final = 1000
+PRIORITIES: Final = {"high": 2, "normal": 5, "low": 8}
+EXPECTED_MINUTES: Final = (5.0, 30.0)
+KEY_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
+RESERVED_NAMES: Final = frozenset({"lead", "system", "all", "everyone", "human", "user"})
+"""Names that mean someone else wherever an agent is named."""
+
+
+def _priority(value: Any) -> Any:
+    if isinstance(value, str) and value.strip().lower() in PRIORITIES:
+        return PRIORITIES[value.strip().lower()]
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 9:
+        raise PydanticCustomError("priority", "must be high, normal, low, or a number from 0 (first) to 9 (last)")
+    return value
+
+
+def _minutes(value: Any) -> Any:
+    pair = [0, value] if isinstance(value, int | float) else value
+    numbers = isinstance(pair, list | tuple) and len(pair) == 2 and all(_is_number(one) for one in pair)
+    if not numbers or not 0 <= pair[0] <= pair[1] <= 10_080 or pair[1] == 0:
+        raise PydanticCustomError("minutes", "must be minutes such as 20, or a window such as [5, 30], at most 10080 (a week)")
+    return tuple(float(one) for one in pair)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _folder(value: Any) -> Any:
+    return {"path": value} if isinstance(value, str) else value
+
+
+def _rule(value: str) -> str:
+    try:
+        return rule_syntax.parse(value).text
+    except Invalid as error:
+        raise PydanticCustomError("rule", "{why}", {"why": error.message}) from error
+
+
+def _beside(value: str) -> str:
+    if paths.outside(value, "/plan") or value.startswith("/"):
+        raise PydanticCustomError("beside", "must be a path beside or below the plan file, such as rehearsal.yaml")
+    return value
+
+
+def _agent_name(value: str) -> str:
+    if value.casefold() in RESERVED_NAMES:
+        raise PydanticCustomError("reserved", "is reserved: it means someone else in messages and pages")
+    return value
+
+
+def _plain_json(value: Any) -> Any:
+    return clean_json(value)
+
+
+def _text(limit: int, *, least: int = 0) -> Any:
+    return Field(min_length=least, max_length=limit)
+
+
+Rule = Annotated[str, _text(rule_syntax.MAX_RULE, least=1), AfterValidator(_rule)]
+Name = Annotated[str, _text(60, least=1)]
+Criterion = Annotated[str, _text(1000, least=1)]
+Priority = Annotated[
+    int, BeforeValidator(_priority, json_schema_input_type=Annotated[int, Field(ge=0, le=9)] | Literal["high", "normal", "low"])
+]
+Minutes = Annotated[tuple[float, float], BeforeValidator(_minutes, json_schema_input_type=float | tuple[float, float])]
+Whole = Annotated[int, Field(strict=True)]
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+
+
+class Strict(BaseModel):
+    """A frozen model without unknown fields. A field left empty counts as left out."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True, hide_input_in_errors=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_empty(cls, data: Any) -> Any:
+        return {key: value for key, value in data.items() if value is not None} if isinstance(data, dict) else data
+
+
+class Workspace(Strict):
+    """The folder the agents work in. A text alone is its path."""
+
+    path: Annotated[str, _text(1000)] = Field(default="", description="Folder, relative to the plan; empty: a new, empty folder")
+    mode: Literal["copy", "in_place", "git"] = Field(
+        default="copy", description="Work in a copy, in the folder itself, or in a clone"
+    )
+    ref: Annotated[str, _text(200, least=1)] | None = Field(default=None, description="Branch, tag or commit; only with mode git")
+
+    @model_validator(mode="after")
+    def _check_ref(self) -> Self:
+        if self.ref is not None and self.mode != "git":
+            raise PydanticCustomError("ref", "a ref needs mode: git")
+        if self.ref is not None and not re.fullmatch(r"[\w][\w./@^~-]*", self.ref):
+            raise PydanticCustomError("ref", "the ref must be a branch, tag or commit")
+        if self.mode != "copy" and not self.path:
+            raise PydanticCustomError("path", "mode {mode} needs a path", {"mode": self.mode})
+        return self
+
+
+class Limits(Strict):
+    """How much happens at once, how often it is tried, and how long it may take."""
+
+    parallel: Annotated[Whole, Field(ge=1, le=64)] = Field(default=2, description="Runs at the same time")
+    attempts: Annotated[Whole, Field(ge=1, le=20)] = Field(default=3, description="Attempts at a task before the lead is asked")
+    turns: Annotated[Whole, Field(ge=1, le=10_000)] | None = Field(default=None, description="Turns of one run; empty: no limit")
+    minutes: Annotated[Number, Field(gt=0, le=10_080)] | None = Field(
+        default=None, description="Minutes of one run; empty: no limit"
+    )
+    stall_minutes: Annotated[Number, Field(gt=0, le=1440)] | None = Field(
+        default=None, description="Silence after which the lead is told"
+    )
+    grace_s: Annotated[Number, Field(ge=0, le=3600)] = Field(
+        default=GRACE_S, description="Seconds an agent waits before it is parked"
+    )
+    decision_timeout_s: Annotated[Number, Field(ge=10, le=31_536_000)] | None = Field(
+        default=None, description="Seconds after which an unanswered request counts as denied; empty: never"
+    )
+    on_failure: Literal["reassign", "ask"] = Field(
+        default="reassign", description="Try another agent first, or ask the lead at once"
+    )
+
+
+class Budget(Strict):
+    """Limits in money or tokens; what is left out has a safe default for the team, and none for a task."""
+
+    usd: Annotated[Number, Field(gt=0, le=1_000_000)] | None = None
+    tokens: Annotated[Whole, Field(gt=0, le=10**12)] | None = None
+
+
+class Permissions(Strict):
+    """Permission rules in Claude Code's syntax: deny beats ask beats allow."""
+
+    allow: tuple[Rule, ...] = ()
+    deny: tuple[Rule, ...] = ()
+    ask: tuple[Rule, ...] = ()
+
+
+class Agent(Strict):
+    """A member of the team."""
+
+    name: Annotated[Name, Field(pattern=r"^[^\s@:/<>\"'][^@:/<>\"'\n]*$"), AfterValidator(_agent_name)]
+    role: Name
+    model: Annotated[str, _text(80, least=1)] | None = Field(default=None, description="Empty: Claude Code's default")
+    instructions: Annotated[str, _text(20_000)] = ""
+    plan_mode: bool = Field(default=False, description="The agent plans first, and the lead approves the plan")
+    tools: tuple[Annotated[str, _text(128, least=1)], ...] | None = Field(
+        default=None, description="Empty: Claude Code's defaults"
+    )
+    permissions: Permissions = Permissions()
+
+
+class Task(Strict):
+    """A unit of work."""
+
+    key: Annotated[str, Field(min_length=1, max_length=80, pattern=KEY_PATTERN)] | None = Field(
+        default=None, description="A short name for depends_on"
+    )
+    title: Annotated[str, _text(200, least=1)]
+    description: Annotated[str, _text(50_000)] = ""
+    criteria: Annotated[tuple[Criterion, ...], Field(min_length=1, max_length=50)]
+    depends_on: tuple[Annotated[str, _text(200, least=1)], ...] = Field(default=(), description="Keys or titles of other tasks")
+    role: Name | None = Field(default=None, description="Who may do it: any agent of this role")
+    assignee: Name | None = Field(default=None, description="Who must do it: this agent")
+    type: Annotated[str, _text(20, least=1)] = "agent"
+    priority: Priority = 5
+    expected_minutes: Minutes = EXPECTED_MINUTES
+    budget: Budget = Budget()
+    plan_mode: bool | None = Field(default=None, description="Empty: as the agent is set")
+
+    @property
+    def label(self) -> str:
+        """How the plan itself names the task: its key, else its title."""
+        return self.key or self.title
+
+
+ContextName = Annotated[str, Field(min_length=1, max_length=80, pattern=KEY_PATTERN)]
+
+
+class Plan(Strict):
+    """A team and its work, as a plan file says it."""
+
+    team: Annotated[str, _text(120, least=1)]
+    goal: Annotated[str, _text(20_000)] = ""
+    workspace: Annotated[Workspace, BeforeValidator(_folder, json_schema_input_type=str | Workspace)] = Workspace()
+    limits: Limits = Limits()
+    budget: Budget = Budget()
+    permissions: Permissions = Permissions()
+    agents: Annotated[tuple[Agent, ...], Field(min_length=1, max_length=MAX_AGENTS)]
+    tasks: Annotated[tuple[Task, ...], Field(min_length=1, max_length=MAX_TASKS)]
+    rehearsal: Annotated[str, _text(500, least=1), AfterValidator(_beside)] | None = Field(
+        default=None, description="Script for a rehearsal, a path beside the plan"
+    )
+    context: dict[ContextName, Annotated[Any, AfterValidator(_plain_json)]] = Field(
+        default_factory=dict, description="Shared entries the team starts with"
+    )
+
+    def needs(self, task: Task) -> tuple[int, ...]:
+        """Return the places in `tasks` of what `task` depends on, in its order."""
+        places = index(self.tasks, lambda one: one.key, lambda one: one.title)
+        return tuple(places[fold(name)] for name in task.depends_on)
+
+    def dump(self) -> dict[str, Any]:
+        """Return the plan as plain JSON; parsed again it is the same plan. What equals its default is left out."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+
+def fold(name: str) -> str:
+    """Return `name` as keys and titles are compared: case and white space do not count."""
+    return " ".join(name.casefold().split())
+
+
+def index(tasks: Any, *names: Callable[[Any], Any]) -> dict[str, int]:
+    """Return the place of each task by its folded names; the first of two equal names wins, earlier kinds of name first."""
+    places: dict[str, int] = {}
+    for name in names:
+        for place, task in enumerate(tasks):
+            found = name(task)
+            if isinstance(found, str) and fold(found):
+                places.setdefault(fold(found), place)
+    return places
