@@ -1,0 +1,85 @@
+"""How full an agent's context is: tokens of the last main-thread response over the model's window (design.md §8)."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+WARN_AT: Final = 80
+CRITICAL_AT: Final = 90
+DEFAULT_WINDOW: Final = 200_000
+LONG_WINDOW: Final = 1_000_000
+LONG_CONTEXT_BETA: Final = "context-1m-2025-08-07"
+"""Beta flag that opens the long window on models that have one. Source: Anthropic's documentation of the 1M context window."""
+
+
+class Level(StrEnum):
+    """What a context asks for."""
+
+    UNKNOWN = "unknown"  # before the first response, and after compaction until the next one
+    OK = "ok"
+    WARN = "warn"  # 80 %: no new task in this session
+    CRITICAL = "critical"  # 90 %
+
+
+@dataclass(frozen=True)
+class Usage:
+    """A reading. `percent` is a whole number, rounded half up, and may be above 100; None where it is not known."""
+
+    percent: int | None
+    level: Level
+    over: bool = False
+    """More than fits by our figures: shown as `>100 %`, the bar stays full."""
+
+    @property
+    def bar(self) -> int:
+        """The percentage for a bar: 0 to 100; 0 where unknown."""
+        return min(self.percent or 0, 100)
+
+
+UNKNOWN: Final = Usage(None, Level.UNKNOWN)
+
+
+def tokens(*, input_tokens: int, cache_creation_tokens: int, cache_read_tokens: int) -> int:
+    """Return how many tokens of context one response had."""
+    return input_tokens + cache_creation_tokens + cache_read_tokens
+
+
+def window_for(model: str | None, *, betas: tuple[str, ...] = ()) -> int:
+    """Return the window of `model` in tokens: 1M for names that end in `[1m]` or with the beta flag, else 200k."""
+    long = (model or "").strip().lower().endswith("[1m]") or LONG_CONTEXT_BETA in betas
+    return LONG_WINDOW if long else DEFAULT_WINDOW
+
+
+def usage(used: int | None, window: int | None) -> Usage:
+    """Return the reading for `used` tokens of a `window`; unknown where either is. Levels go by the exact share."""
+    if used is None or not window or window < 0 or used < 0:
+        return UNKNOWN
+    percent = (used * 200 + window) // (window * 2)  # half up, in whole numbers
+    return Usage(percent, _level(used, window), over=used > window)
+
+
+def _level(used: int, window: int) -> Level:
+    if used * 100 >= window * CRITICAL_AT:
+        return Level.CRITICAL
+    return Level.WARN if used * 100 >= window * WARN_AT else Level.OK
+
+
+@dataclass(frozen=True)
+class Meter:
+    """Context of one session as responses arrive; a new value for each change, so that it can be stored."""
+
+    used: int | None = None
+    window: int | None = None
+
+    def response(self, context_tokens: int, *, subagent: str = "") -> "Meter":
+        """Note a response. One of a sub-agent has its own context and changes nothing here."""
+        return self if subagent else Meter(context_tokens, self.window)
+
+    def compacted(self) -> "Meter":
+        """Note a compaction: unknown until the next response."""
+        return Meter(None, self.window)
+
+    @property
+    def usage(self) -> Usage:
+        """The reading now."""
+        return usage(self.used, self.window)

@@ -1,0 +1,56 @@
+"""Budgets have levels, nest, and forecast only from enough data."""
+
+import pytest
+
+from tasks_app.domain import budget
+from tasks_app.domain.budget import Level, Limit, Pace
+
+
+@pytest.mark.parametrize(
+    ("used", "level"),
+    [
+        (0, Level.OK),
+        (79.99, Level.OK),
+        (80, Level.WRAP_UP),
+        (94.9, Level.WRAP_UP),
+        (95, Level.CHECKPOINT),
+        (100, Level.USED_UP),
+        (250, Level.USED_UP),
+    ],
+)
+def test_levels_are_at_80_95_and_100_per_cent(used, level):
+    assert budget.level(used, 100) is level
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_of_nothing_is_used_up(limit):
+    assert budget.level(0, limit) is Level.USED_UP
+
+
+def test_the_tightest_limit_rules_whatever_its_unit_and_the_outermost_of_equals():
+    limits = [("server", 10, 200), ("team", 50, 100), ("task", 400_000, 500_000), ("run", 4, 5), ("none", 9, None)]
+    assert budget.tightest(limits) == Limit("task", 400_000, 500_000)
+    assert budget.tightest([("run", 1, None)]) is None
+    assert budget.tightest([]) is None
+
+
+def test_what_is_left_is_never_negative():
+    assert Limit("run", 7, 5).left == 0
+    assert Limit("run", 2, 5).left == 3
+
+
+def test_no_forecast_before_ten_minutes_of_data():
+    assert budget.pace(1, 10, elapsed_s=599) is None
+    assert budget.pace(1, 10, elapsed_s=600) == Pace(1, 5400)
+
+
+def test_the_forecast_says_where_the_period_ends_and_when_the_limit_is_hit():
+    assert budget.pace(30, 60, elapsed_s=3600, period_s=9000) == Pace(75, 3600)
+    assert budget.pace(30, 60, elapsed_s=3600, period_s=7000) == Pace(pytest.approx(58.33, abs=0.01), None)
+    assert budget.pace(60, 60, elapsed_s=3600) == Pace(60, 0)
+    assert budget.pace(0, 60, elapsed_s=3600, period_s=7200) == Pace(0, None)
+
+
+def test_unset_limits_have_a_safe_default():
+    defaults = (budget.DEFAULT_TASK_USD, budget.DEFAULT_TEAM_USD, budget.DEFAULT_SERVER_USD_A_DAY)
+    assert 0 < defaults[0] < defaults[1] < defaults[2] < float("inf")
