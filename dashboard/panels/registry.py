@@ -12,7 +12,17 @@ if TYPE_CHECKING:
 PAGES = "dashboard.panels.pages.blocks"
 """The function `(page, arg, viewer) -> list[Block]`: which blocks a page shows; raises a DomainError for what it may not."""
 
-PANELS: dict[str, str] = {}
+PANELS: dict[str, str] = {
+    "attention": "dashboard.panels.attention.Attention",
+    "nav": "dashboard.panels.nav.Nav",
+    "tabs": "dashboard.panels.nav.Tabs",
+    "kpis": "dashboard.panels.kpis.Kpis",
+    "team-list": "dashboard.panels.team_list.TeamList",
+    "team-head": "dashboard.panels.team_head.TeamHead",
+    "team-bar": "dashboard.panels.team_head.TeamBar",
+    "agent-set": "dashboard.panels.agents.AgentSet",
+    "agent-card": "dashboard.panels.agents.AgentCard",
+}
 
 
 @cache

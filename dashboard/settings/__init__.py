@@ -83,7 +83,14 @@ SQLITE_OPTIONS = {
 def _database() -> dict[str, Any]:
     url = env.text("DATABASE_URL")
     if not url:
-        return {"ENGINE": "django.db.backends.sqlite3", "NAME": HOME / "crewdesk.sqlite3", "OPTIONS": SQLITE_OPTIONS}
+        # tests use a file too: an in-memory database knows no WAL and no waiting for a lock
+        test = {"NAME": str(HOME / "test.sqlite3")}
+        return {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": HOME / "crewdesk.sqlite3",
+            "OPTIONS": SQLITE_OPTIONS,
+            "TEST": test,
+        }
     try:
         config: dict[str, Any] = dict(dj_database_url.parse(url))
     except (ValueError, KeyError) as error:

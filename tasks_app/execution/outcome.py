@@ -99,7 +99,8 @@ def _failed(held: Held, outcome: Outcome) -> None:
 
 def _retry_at(outcome: Outcome, tries: int) -> float:
     """Unix seconds: doubling from 5 s to 5 min, and never before the API says."""
-    return max(outcome.retry_at or 0.0, time.time() + min(RETRY_CAP_S, RETRY_BASE_S * 2**tries))
+    pause: float = min(RETRY_CAP_S, RETRY_BASE_S * 2**tries)
+    return max(outcome.retry_at or 0.0, time.time() + pause)
 
 
 def _fail(held: Held, reason: Reason, detail: str, outcome: Outcome) -> None:

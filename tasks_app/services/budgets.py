@@ -106,7 +106,7 @@ def raise_by(run: Run, *, scope: str, usd: str | None, tokens: int | None, actor
         changes["budget_usd"] = Coalesce(F("budget_usd"), defaults[0]) + Decimal(usd)
     if tokens:
         changes["budget_tokens"] = Coalesce(F("budget_tokens"), defaults[1]) + int(tokens)
-    model.objects.filter(pk=pk).update(**changes)  # type: ignore[attr-defined]
+    model.objects.filter(pk=pk).update(**changes)
     Run.objects.filter(pk=run.pk).update(budget_level="")
     _changed(run.team_id, scope=scope, actor=actor, new=f"+{usd or ''}{tokens or ''}", task_id=run.task_id)
 

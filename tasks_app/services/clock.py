@@ -13,9 +13,9 @@ class DatabaseNow(Func):
     output_field = FloatField()
     arity = 0
 
-    def as_sqlite(self, compiler: Any, conn: Any, **extra: Any) -> Any:
+    def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> Any:
         """SQLite: Julian days."""
-        return self.as_sql(compiler, conn, template="((julianday('now') - 2440587.5) * 86400.0)", **extra)
+        return self.as_sql(compiler, connection, template="((julianday('now') - 2440587.5) * 86400.0)", **extra)
 
     def as_postgresql(self, compiler: Any, conn: Any, **extra: Any) -> Any:
         """PostgreSQL: `clock_timestamp`, for `now()` stands still within a transaction."""

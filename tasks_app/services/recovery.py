@@ -1,5 +1,7 @@
 """Recovery: gives work back to the queue when its worker is gone. It never runs work itself; every worker may call it."""
 
+from functools import partial
+
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
@@ -46,7 +48,7 @@ def _take_back(run_id: str, fence: int, *, check_lease: bool) -> bool:
     mine.update(
         status=RunStatus.PENDING.value,
         due_at=NEVER if waits else now_s(),
-        nudged_at=0,
+        nudged_at=now_s(),
         lease_until=0,
         reason=Reason.WORKER_LOST.value,
         interrupted=True,
@@ -56,6 +58,8 @@ def _take_back(run_id: str, fence: int, *, check_lease: bool) -> bool:
     agents.now(run.agent_id, "")
     kind = EventKind.RUN_PARKED if waits else EventKind.RUN_RESUMABLE
     runs.append_event(run, kind, data={"reason": Reason.WORKER_LOST.value}, more=(keys.inbox(run.team_id),))
+    if not waits:
+        transaction.on_commit(partial(wake.nudge, run_id), robust=True)
     return True
 
 

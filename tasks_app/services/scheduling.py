@@ -144,7 +144,7 @@ def apply_answer(decision: Decision) -> None:
 
 
 def _apply_escalation(decision: Decision, task: Task, actor: str) -> None:
-    chosen = next((o for o in decision.payload["options"] if o["label"] == decision.answer.get("option")), {})
+    chosen: dict[str, object] = next((o for o in decision.payload["options"] if o["label"] == decision.answer.get("option")), {})
     action, guidance = str(chosen.get("action", "")), "\n".join(t for t in (decision.answer.get("text"), decision.note) if t)
     if action == "complete":
         tasks.mark_completed(task, by=decision.answered_by, evidence={}, output=guidance, actor=actor)

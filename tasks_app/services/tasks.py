@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
@@ -36,7 +37,7 @@ class Draft:
     priority: int = 5
     expected_min: float = 5
     expected_max: float = 30
-    budget_usd: object = None
+    budget_usd: float | Decimal | None = None
     budget_tokens: int | None = None
     plan_mode: bool | None = None
     attempts_allowed: int = 3
@@ -255,6 +256,6 @@ def ready(team_id: int) -> list[Task]:
     )
 
 
-def add_usage(task_id: int, *, tokens: int, usd: object) -> None:
+def add_usage(task_id: int, *, tokens: int, usd: Decimal) -> None:
     """Add what a run of the task used."""
     Task.objects.filter(pk=task_id).update(used_tokens=F("used_tokens") + tokens, used_usd=F("used_usd") + usd)
