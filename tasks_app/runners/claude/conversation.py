@@ -29,6 +29,7 @@ from tasks_app.runners.claude.desk import Desk
 from tasks_app.runners.claude.emitter import Emitter
 from tasks_app.runners.claude.launcher import Launch
 from tasks_app.runners.claude.limits import Limits
+from tasks_app.runners.claude.mirror import Mirror
 from tasks_app.runners.claude.permissions import Gate
 from tasks_app.runners.claude.replies import Replies
 from tasks_app.runners.claude.translate import Translator
@@ -77,15 +78,16 @@ class Conversation:
         self.translator = Translator(self.process)
         self.emitter = Emitter(self.port, wake=self.woken.set)
         self.desk = Desk(self.port, wake=self.woken.set)
-        told = self.translator
-        self.gate = Gate(self.spec, self.desk, self._set_mode, told.plans, told.subagents, plan_mode=self.start.plan_mode)
+        self.mirror = Mirror(self.port.session_store, lose=self.desk.lose)
+        told, plan_mode = self.translator, self.start.plan_mode
+        self.gate = Gate(self.spec, self.desk, self._set_mode, self._stored, told.plans, told.subagents, plan_mode=plan_mode)
         replies = Replies(self.port, self.desk, self.gate, self.emitter)
         callbacks = options.Callbacks(
             self.gate.can_use_tool, self.gate.before_tool, replies.after_tool, replies.call_tool, self.stderr
         )
-        store, line = self.port.session_store, self.limits.max_line_bytes
+        line = self.limits.max_line_bytes
         self.client = ClaudeSDKClient(
-            options.build(self.spec, self.launch, self.start, callbacks, store=store, max_line_bytes=line)
+            options.build(self.spec, self.launch, self.start, callbacks, store=self.mirror, max_line_bytes=line)
         )
 
     @property
@@ -215,6 +217,9 @@ class Conversation:
         if notes:
             await self._say("\n\n".join(notes), "message")
         return bool(notes)
+
+    async def _stored(self, tool_use_id: str) -> bool:
+        return await self.mirror.stored(tool_use_id, within_s=self.limits.stored_s)
 
     async def _set_mode(self, mode: Any) -> None:
         with suppress(Exception):  # the gate refuses writes in plan mode by itself

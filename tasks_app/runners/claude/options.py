@@ -1,18 +1,22 @@
 """Turns a `RunSpec` into the options of one Claude Code process."""
 
 import json
+import warnings
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from claude_agent_sdk import CanUseTool, ClaudeAgentOptions, HookMatcher
+from claude_agent_sdk import CanUseTool, CanUseToolShadowedWarning, ClaudeAgentOptions, HookMatcher
 from claude_agent_sdk.types import HookCallback, HookEvent
 
 from tasks_app.domain.text import clean, mask_secrets, strip_ansi
 from tasks_app.runners.claude.crew_server import Call, crew_server, permission_names
 from tasks_app.runners.claude.launcher import Launch
 from tasks_app.runners.port import RunSpec
+
+# The SDK warns where an allowed tool passes `can_use_tool` by: for the crew tools that is what we mean, and the hook sees them.
+warnings.filterwarnings("ignore", category=CanUseToolShadowedWarning)
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 """One line of the process: the SDK's own limit of 1 MiB is overrun by one picture, and overrunning it is fatal."""

@@ -15,7 +15,7 @@ from tasks_app.domain.text import clean, clean_json
 from tasks_app.runners.claude import asks
 from tasks_app.runners.claude.crew_server import PREFIX
 from tasks_app.runners.claude.desk import UNAVAILABLE, Desk
-from tasks_app.runners.claude.reach import MUTATING, Reach, config_dir
+from tasks_app.runners.claude.reach import MUTATING, READERS, Reach, config_dir
 from tasks_app.runners.port import Answer, Ask, RunSpec
 
 log = logging.getLogger(__name__)
@@ -29,6 +29,7 @@ NEVER_BY_RULE = frozenset({"AskUserQuestion", "ExitPlanMode"})
 
 HookOutput = dict[str, Any]
 SetMode = Callable[[str], Awaitable[None]]
+Stored = Callable[[str], Awaitable[bool]]
 
 
 @dataclass
@@ -38,6 +39,7 @@ class Gate:
     spec: RunSpec
     desk: Desk
     set_mode: SetMode  # tells Claude Code its permission mode
+    stored: Stored  # waits until a call is in the transcript's store, so that a crash cannot make it unknown
     plans: Mapping[str, str]  # plan texts as they were streamed, by tool_use_id
     subagents: Mapping[str, str]  # agent id → what it was started for
     plan_mode: bool = False
@@ -72,7 +74,10 @@ class Gate:
         refusal = self.reach.refusal(tool, wanted)
         if refusal is not None:
             return _decision("deny", refusal)
-        return self._by_rules(tool, wanted, mode)
+        decision = self._by_rules(tool, wanted, mode)
+        if tool not in READERS and not _denies(decision):
+            await self.stored(str(tool_use_id))
+        return decision
 
     def _by_rules(self, tool: str, given: Mapping[str, Any], mode: str) -> HookOutput:
         verdict = self._verdict(tool, given)
@@ -217,6 +222,10 @@ class Gate:
 
     def _subagent(self, context: ToolPermissionContext) -> str:
         return self.subagents.get(context.agent_id, context.agent_id) if context.agent_id else ""
+
+
+def _denies(output: HookOutput) -> bool:
+    return bool(output) and output["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
 def _risk(tool: str, given: Mapping[str, Any], workspace: str) -> dict[str, Any]:
