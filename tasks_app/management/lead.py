@@ -197,7 +197,7 @@ def _answers(picks: Sequence[str], payload: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _picked(picks: Sequence[str], options: Any) -> str:
-    """Return the label that contains the first pick on offer; the first pick itself where none is, so that the refusal names it."""
+    """Return the label with the first pick on offer; the first pick itself where none is, so that the refusal names it."""
     labels = [str(option.get("label", "")) for option in options or []]
     return next((label for pick in picks for label in labels if pick.casefold() in label.casefold()), picks[0])
 

@@ -1,6 +1,7 @@
 """What a person sees in the terminal: calm lines, no secrets but the link, plain text where it is not a terminal."""
 
 import contextlib
+import sys
 from collections.abc import Iterator
 
 from rich.console import Console
@@ -9,13 +10,14 @@ from rich.text import Text
 from tasks_app.domain.text import one_line
 
 LINE = 400
+PLAIN_WIDTH = 200
 
 
 class Screen:
     """Writes for people. Text from agents and logs is made harmless before it is shown."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self.console = console or Console(highlight=False, soft_wrap=True)
+        self.console = console or Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else PLAIN_WIDTH)
 
     def headline(self, title: str, detail: str = "") -> None:
         """Write a title with a grey detail beside it."""

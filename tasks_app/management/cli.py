@@ -1,0 +1,97 @@
+"""What all commands share: expected failures become sentences and exit code 2, results one JSON document or text for people."""
+
+import difflib
+import json
+import sys
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.db import DatabaseError
+
+from tasks_app.domain.errors import DomainError, Invalid, NotFound
+from tasks_app.domain.ids import parse_task_label
+from tasks_app.domain.text import mask_secrets, one_line
+from tasks_app.management import sign_in
+from tasks_app.selectors import access, tasks, teams
+from tasks_app.selectors.tasks import TaskCard
+from tasks_app.selectors.teams import TeamSummary
+
+BAD_INPUT = 2
+NOT_PREPARED = "The database cannot be used: {}. `manage.py up` prepares it; `manage.py doctor` says more."
+
+
+class DeskCommand(BaseCommand):
+    """A command that prints for people, or one JSON document with `--json`. Subclasses write `act` and return the exit code."""
+
+    requires_system_checks = ()
+
+    def add_json(self, parser: ArgumentParser) -> None:
+        """Add the option that every command has."""
+        parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+    def act(self, given: dict[str, Any]) -> int:
+        """Do the work and return the exit code. May raise `DomainError`."""
+        raise NotImplementedError
+
+    def handle(self, *args: Any, **given: Any) -> None:
+        try:
+            code = self.act(given)
+        except DomainError as error:
+            code = self._refuse(error, as_json=given.get("json", False))
+        except DatabaseError as error:
+            reason = one_line(mask_secrets(str(error)), 200)
+            code = self._refuse(Invalid(NOT_PREPARED.format(reason)), as_json=given.get("json", False))
+        if code:
+            sys.exit(code)
+
+    def print_json(self, value: Any) -> None:
+        """Print one JSON document; dates and decimals as text."""
+        self.stdout.write(json.dumps(value, ensure_ascii=False, default=str, indent=None if sys.stdout.isatty() is False else 2))
+
+    def _refuse(self, error: DomainError, *, as_json: bool) -> int:
+        problems = error.problems if isinstance(error, Invalid) else ()
+        self.stderr.write(error.message, ending="\n")
+        for problem in problems:
+            if str(problem) != error.message and problem.message != error.message:
+                self.stderr.write(f"  {problem}", ending="\n")
+        if as_json:
+            listed = [{"message": p.message, "path": p.path, "line": p.line, "fix": p.fix} for p in problems]
+            self.print_json({"error": {"code": error.code, "message": error.message, "field": error.field, "problems": listed}})
+        return BAD_INPUT
+
+
+def actor() -> str:
+    """Return who acts at the terminal: the first superuser, who owns this home."""
+    return f"user:{sign_in.ensure_lead().username}"
+
+
+def find_team(name: str) -> TeamSummary:
+    """Return the team of that address or name. Raises `NotFound` that names what is close."""
+    summaries = teams.visible(list(access.team_ids()))
+    found = [team for team in summaries if team.slug == name] or [
+        team for team in summaries if team.name.casefold() == name.casefold()
+    ]
+    if found:
+        return found[0]
+    slugs = [team.slug for team in summaries]
+    raise NotFound(f"There is no team “{one_line(name, 60)}”.{_hint(name, slugs, none='There is no team yet.')}", field="team")
+
+
+def find_task(team: TeamSummary, label: str) -> TaskCard:
+    """Return the task `T-3` (or `3`) of the team. Raises `NotFound`."""
+    number = parse_task_label(label)
+    cards = tasks.of_teams([team.pk])[team.pk]
+    found = next((card for card in cards if card.number == number), None)
+    if found is None:
+        known = f"It has T-1 to T-{cards[-1].number}." if cards else "It has no task."
+        raise NotFound(f"{team.name} has no task “{one_line(label, 40)}”. {known}", field="task")
+    return found
+
+
+def _hint(name: str, known: Sequence[str], *, none: str) -> str:
+    if not known:
+        return f" {none}"
+    close = difflib.get_close_matches(name, known, n=1)
+    return f" Did you mean {close[0]}?" if close else f" There are: {', '.join(known[:12])}."

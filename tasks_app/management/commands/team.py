@@ -1,0 +1,151 @@
+"""`manage.py team`: start a team from a plan, see it, pause, resume and stop it."""
+
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from tasks_app.domain import plan as plans
+from tasks_app.domain.errors import Invalid
+from tasks_app.execution.environment import key_source
+from tasks_app.management import credentials, lead, missing, plan_files, prepare, sign_in, status
+from tasks_app.management.cli import DeskCommand, find_team
+from tasks_app.management.screen import Screen
+from tasks_app.management.scripted import ScriptedLead
+from tasks_app.management.unattended import Ending, Watch
+from tasks_app.selectors import access, teams
+from tasks_app.services import actions
+
+
+class Command(DeskCommand):
+    help = "Start a team from a plan file, see how it stands, pause, resume or stop it."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        verbs = parser.add_subparsers(dest="verb", required=True, metavar="start|status|list|pause|resume|stop|schema")
+        self._add_start(verbs.add_parser("start", help="start a team from a plan file"))
+        for verb, text in {
+            "status": "the tree of tasks and the agents",
+            "pause": "nothing new starts; what runs goes on",
+            "resume": "work goes on, also after a stop",
+            "stop": "stop every run",
+        }.items():
+            one = verbs.add_parser(verb, help=text)
+            one.add_argument("team", help="address or name of the team")
+            self.add_json(one)
+        self.add_json(verbs.add_parser("list", help="every team"))
+        self.add_json(verbs.add_parser("schema", help="the JSON Schema of plan files"))
+
+    def _add_start(self, start: ArgumentParser) -> None:
+        start.add_argument("plan", type=Path, help="the plan file")
+        start.add_argument("--name", default="", help="another name for the team")
+        start.add_argument("--rehearse", action="store_true", help="the model's replies are scripted, everything else is real")
+        start.add_argument("--lead", type=Path, help="a scripted lead: rules that answer what agents ask; waits for the end")
+        start.add_argument("--wait", action="store_true", help="wait for the end; starts a worker when there is none")
+        start.add_argument("--timeout", type=float, help="give up waiting after so many seconds")
+        self.add_json(start)
+
+    def act(self, given: dict[str, Any]) -> int:
+        verb = given["verb"]
+        if verb == "start":
+            return self._start(given)
+        if verb == "list":
+            return self._list(given["json"])
+        if verb == "schema":
+            self.print_json(plans.json_schema())
+            return 0
+        return self._one(verb, given)
+
+    def _start(self, given: dict[str, Any]) -> int:
+        begun = time.monotonic()
+        rules = lead.load(given["lead"]) if given["lead"] else None
+        plan, source = plan_files.read(given["plan"], name=given["name"])
+        rehearse = given["rehearse"] or settings.REHEARSE
+        wait = given["wait"] or rules is not None
+        prepare.everything()
+        if not rehearse and not key_source() and not missing.somebody_works():
+            raise Invalid(
+                f"There is no API key and no signed-in Claude Code. Add --rehearse, or {credentials.HOW}.", field="rehearse"
+            )
+        user = sign_in.ensure_lead()
+        tell = self._teller(given["json"])
+        with missing.started(tell=tell, rehearse=rehearse, worker=wait) as helpers:
+            team = actions.start_team(plan, source=source, user_id=user.pk, rehearsal=rehearse, actor=f"user:{user.username}")
+            if not wait:
+                return self._say_started(team.slug, given["json"])
+            scripted = ScriptedLead(rules, team.pk, tell, time.monotonic) if rules else None
+            ending = Watch(team.pk, tell, scripted, helpers.look, given["timeout"]).until_the_end()
+        return self._say_ended(team.pk, ending, given["json"], elapsed_s=time.monotonic() - begun)
+
+    def _teller(self, as_json: bool) -> Any:
+        stream = self.stderr if as_json else self.stdout
+
+        def tell(line: str) -> None:
+            stream.write(line, ending="\n")
+            stream.flush()
+
+        return tell
+
+    def _say_started(self, slug: str, as_json: bool) -> int:
+        works = missing.somebody_works()
+        if as_json:
+            self.print_json({"team": slug, "worker": works})
+        else:
+            self.stdout.write(f"The team {slug} has started. `manage.py team status {slug}` shows it.")
+            if not works:
+                self.stdout.write("No worker runs yet: start `manage.py up`, or use --wait.")
+        return 0
+
+    def _say_ended(self, team_id: int, ending: Ending, as_json: bool, *, elapsed_s: float) -> int:
+        facts = status.read(team_id, timezone.now())
+        if as_json:
+            outcome = {
+                "outcome": ending.end.name.lower(),
+                "why": ending.why,
+                "exit": int(ending.end),
+                "elapsed_s": round(elapsed_s, 1),
+            }
+            self.print_json(outcome | status.as_json(facts))
+        else:
+            self.stdout.write("")
+            Screen().console.print(status.as_text(facts))
+            self.stdout.write(f"\n{ending.why} ({elapsed_s:.0f} s)")
+        return int(ending.end)
+
+    def _list(self, as_json: bool) -> int:
+        found = teams.visible(list(access.team_ids()))
+        if as_json:
+            rows = [
+                {"slug": t.slug, "name": t.name, "status": t.status, "state": t.state, "rehearsal": t.rehearsal} for t in found
+            ]
+            self.print_json([row | _counts(team) for row, team in zip(rows, found, strict=True)])
+            return 0
+        for team in found:
+            waits = f", {team.waiting} waiting for you" if team.waiting else ""
+            rehearsal = "  (rehearsal)" if team.rehearsal else ""
+            self.stdout.write(f"{team.slug:<32} {team.status:<8} {team.counts.done}/{team.counts.total} tasks{waits}{rehearsal}")
+        if not found:
+            self.stdout.write("No team yet: manage.py team start examples/billing/plan.yaml --rehearse")
+        return 0
+
+    def _one(self, verb: str, given: dict[str, Any]) -> int:
+        team = find_team(given["team"])
+        actor = f"user:{sign_in.ensure_lead().username}"
+        if verb == "pause":
+            actions.pause_team(team.pk, actor=actor)
+        elif verb == "resume":
+            actions.resume_team(team.pk, actor=actor)
+        elif verb == "stop":
+            actions.stop_team(team.pk, actor=actor)
+        facts = status.read(team.pk, timezone.now())
+        if given["json"]:
+            self.print_json(status.as_json(facts))
+        else:
+            Screen().console.print(status.as_text(facts))
+        return 0
+
+
+def _counts(team: teams.TeamSummary) -> dict[str, Any]:
+    return {"tasks_done": team.counts.done, "tasks_total": team.counts.total, "waiting": team.waiting}

@@ -1,0 +1,41 @@
+"""Plan files from the disk: the plan, its rehearsal script and the folder that its relative paths mean."""
+
+from pathlib import Path
+
+from tasks_app.domain import plan as plans
+from tasks_app.domain.errors import Invalid
+from tasks_app.domain.plan_model import Plan
+from tasks_app.rehearsal import scripts
+from tasks_app.services.teams import Source
+from tasks_app.task_types import registry
+
+
+def read(path: Path, *, name: str = "") -> tuple[Plan, Source]:
+    """Return the plan in a file and where it came from, under another team name where one is given.
+
+    Raises `Invalid` that names every problem of the plan, or of the rehearsal script that it names.
+    """
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise Invalid(f"The plan {path} cannot be read: {error.strerror or error}.", field="plan") from None
+    plan = plans.parse(text, known_types=registry.TYPES, source=path.name)
+    if name:
+        plan = plan.model_copy(update={"team": name})
+    base = path.expanduser().resolve().parent
+    return plan, Source(text.decode("utf-8-sig"), base, script_of(plan, base))
+
+
+def script_of(plan: Plan, base: Path) -> str:
+    """Return the text of the rehearsal script beside the plan, checked; nothing where the plan names none."""
+    if plan.rehearsal is None:
+        return ""
+    path = (base / plan.rehearsal).resolve()
+    if not path.is_relative_to(base):
+        raise Invalid(f"The script {plan.rehearsal} does not lie beside the plan.", field="rehearsal")
+    try:
+        text = path.read_text("utf-8-sig", "replace")
+    except OSError as error:
+        raise Invalid(f"The script {path} cannot be read: {error.strerror or error}.", field="rehearsal") from None
+    scripts.load(text)
+    return text

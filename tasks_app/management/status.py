@@ -1,0 +1,194 @@
+"""`team status`: the tree of tasks and the agents, as plain facts and as text."""
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from tasks_app.domain.statuses import TaskStatus
+from tasks_app.domain.text import one_line
+from tasks_app.management import words
+from tasks_app.selectors import agents, inbox, journal, tasks, teams
+from tasks_app.selectors.agents import AgentCard
+from tasks_app.selectors.states import AgentState, TaskState
+from tasks_app.selectors.tasks import TaskCard
+from tasks_app.selectors.teams import TeamSummary
+
+COLOURS = {
+    TaskState.WAITING: "yellow",
+    TaskState.FAILED: "red",
+    TaskState.BLOCKED: "magenta",
+    TaskState.IN_FLIGHT: "blue",
+    TaskState.DONE: "green",
+}
+
+
+@dataclass(frozen=True)
+class Status:
+    """Everything that is shown about one team."""
+
+    team: TeamSummary
+    tasks: Sequence[TaskCard]
+    agents: Sequence[AgentCard]
+    waiting: Sequence[inbox.Item]
+    needs: Mapping[int, Sequence[int]]
+    now: dt.datetime
+
+
+def read(team_id: int, now: dt.datetime) -> Status:
+    """Return the status of a team as of `now`."""
+    return Status(
+        team=teams.summaries([team_id])[team_id],
+        tasks=tasks.of_teams([team_id])[team_id],
+        agents=agents.of_teams([team_id]),
+        waiting=inbox.open_items([team_id]),
+        needs=journal.needs(team_id),
+        now=now,
+    )
+
+
+def as_json(status: Status) -> dict[str, Any]:
+    """Return the status as plain JSON values."""
+    team = status.team
+    return {
+        "team": {
+            "slug": team.slug,
+            "name": team.name,
+            "status": team.status.value,
+            "state": team.state.value,
+            "rehearsal": team.rehearsal,
+            "workspace": team.workspace,
+            "tasks_done": team.counts.done,
+            "tasks_total": team.counts.total,
+            "waiting": team.waiting,
+            "used_tokens": team.used_tokens,
+            "used_usd": team.used_usd,
+            "budget_usd": team.budget_usd,
+            "budget_tokens": team.budget_tokens,
+        },
+        "tasks": [_task_json(card) for card in status.tasks],
+        "agents": [_agent_json(card, status.now) for card in status.agents],
+        "decisions": [
+            {"id": item.id, "kind": item.kind.value, "title": item.title, "agent": item.agent, "task": item.task_label}
+            for item in status.waiting
+        ],
+    }
+
+
+def as_text(status: Status) -> RenderableType:
+    """Return the status for a terminal."""
+    return Group(_header(status), Text(), _tree(status), Text(), _crew(status), *_questions(status))
+
+
+def task_words(card: TaskCard) -> str:
+    """Return the state of a task in the words of issue 2: COMPLETED by…, IN PROGRESS by…, PENDING – blocked by…"""
+    if card.status is TaskStatus.COMPLETED:
+        return f"COMPLETED by {words.who(card.completed_by) or 'hand'}"
+    if card.status is TaskStatus.CANCELLED:
+        return "CANCELLED"
+    if card.status is TaskStatus.IN_PROGRESS:
+        waits = f" – waits for you: {card.ask.title}" if card.ask else ""
+        reason = f" – {card.reason}" if card.reason and not waits else ""
+        return f"IN PROGRESS by {card.agent or 'nobody'}{waits}{reason}"
+    return f"PENDING{_why_pending(card)}"
+
+
+def pace(card: AgentCard) -> str:
+    """Return `on track`, `over` or what else the agent is: idle, waiting, stopped, lost."""
+    if card.run is None or card.state not in (AgentState.WORKING, AgentState.WAITING):
+        return card.state.value
+    return "over" if card.over else "on track"
+
+
+def _why_pending(card: TaskCard) -> str:
+    if card.ask:
+        return f" – waits for you: {card.ask.title}"
+    if card.state is TaskState.BLOCKED:
+        return " – blocked by " + ", ".join(f"{each.task.label} {each.task.title}" for each in card.obstacles)
+    return f" – {card.reason}" if card.reason else ""
+
+
+def _header(status: Status) -> Text:
+    team, counts = status.team, status.team.counts
+    money = f"${team.used_usd:.2f}" if team.used_usd is not None else "cost unknown"
+    budget = f" of ${team.budget_usd:.2f}" if team.budget_usd is not None else ""
+    facts = [f"{counts.done} of {counts.total} tasks completed", f"{words.tokens(team.used_tokens)} tokens", money + budget]
+    if team.waiting:
+        facts.insert(1, f"{team.waiting} waiting for you")
+    rehearsal = "   Rehearsal: replies are scripted" if team.rehearsal else ""
+    head = Text.assemble((one_line(team.name, 120), "bold"), f"  {team.slug}  {team.status.value}", (rehearsal, "dim"))
+    return Text("\n").join([head, Text(" · ".join(facts), style="dim")])
+
+
+def _tree(status: Status) -> Tree:
+    """Each task hangs under the last of what it depends on, so that the order of work can be read downwards."""
+    root = Tree(Text("Tasks", style="bold"))
+    branches: dict[int, Tree] = {}
+    for card in status.tasks:
+        parent = next((need for need in reversed(status.needs.get(card.pk, ())) if need in branches), None)
+        text = Text.assemble(
+            f"{card.label} {one_line(card.title, 80)}  ", (one_line(task_words(card), 160), COLOURS.get(card.state, "dim"))
+        )
+        branches[card.pk] = (branches[parent] if parent else root).add(text)
+    return root
+
+
+def _crew(status: Status) -> Table:
+    table = Table("Agent", "Role", "State", "Task", "Context", "Elapsed", "", box=None, pad_edge=False, header_style="bold")
+    for card in status.agents:
+        percent = card.context.percent
+        task = f"{card.run.label} {card.run.task_title}" if card.run else ""
+        table.add_row(
+            one_line(card.name, 30),
+            one_line(card.role, 20),
+            card.state.value,
+            one_line(task, 40),
+            "–" if percent is None else f"{percent} %",
+            words.since(card.run.started_at, status.now) if card.run else "",
+            pace(card),
+        )
+    return table
+
+
+def _questions(status: Status) -> list[RenderableType]:
+    if not status.waiting:
+        return []
+    lines = [Text(), Text("Waiting for you", style="bold yellow")]
+    lines += [Text(f"{item.id}  {item.kind.value:<10} {one_line(item.title, 110)}") for item in status.waiting]
+    return [*lines, Text("Answer with: manage.py decide ID", style="dim")]
+
+
+def _task_json(card: TaskCard) -> dict[str, Any]:
+    return {
+        "id": card.label,
+        "title": card.title,
+        "status": card.status.value,
+        "state": card.state.value,
+        "reason": task_words(card),
+        "agent": card.agent or None,
+        "assignee": card.assignee or None,
+        "blocked_by": [each.task.label for each in card.obstacles],
+        "attempts": card.attempts,
+        "attempts_allowed": card.attempts_allowed,
+        "completed_by": card.completed_by or None,
+    }
+
+
+def _agent_json(card: AgentCard, now: dt.datetime) -> dict[str, Any]:
+    started = card.run.started_at if card.run else None
+    return {
+        "name": card.name,
+        "role": card.role,
+        "state": card.state.value,
+        "pace": pace(card),
+        "task": card.run.label if card.run else None,
+        "context_percent": card.context.percent,
+        "elapsed_s": int((now - started).total_seconds()) if started else None,
+        "used_tokens": card.used_tokens,
+        "used_usd": card.used_usd,
+    }
