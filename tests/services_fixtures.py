@@ -263,12 +263,20 @@ class Page:
 
 @contextlib.asynccontextmanager
 async def open_page(  # type: ignore[no-untyped-def]
-    server: Daphne, page: str, arg: str = "", *, since: str = "", session: str = "", origin: str | None = None, **options: Any
+    server: Daphne,
+    page: str,
+    arg: str = "",
+    *,
+    since: str = "",
+    session: str = "",
+    origin: str | None = None,
+    path: str = "/live/",
+    **options: Any,
 ):
     """Yield a `Page` connected as the browser of `session` would be."""
     query = httpx.QueryParams({"page": page, "arg": arg, "since": since})
     headers = {"Cookie": f"crewdesk_session={session}"} if session else {}
-    url = f"ws://127.0.0.1:{server.port}/live/?{query}"
+    url = f"ws://127.0.0.1:{server.port}{path}?{query}"
     came_from = server.url if origin is None else origin
     async with websockets.asyncio.client.connect(
         url, origin=came_from or None, additional_headers=headers, max_size=None, compression=None, **options

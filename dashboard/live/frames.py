@@ -40,7 +40,9 @@ class BadFrame(ValueError):
 
 def tail(html: Mapping[str, str | None], *, wait: int | None, events: Sequence[DecisionEvent]) -> str:
     """Return the part of a frame that is the same for all sockets: made once, joined to each socket's position."""
-    parts: dict[str, object] = {"html": {name: None if text is None else clean(text) for name, text in html.items()}}
+    parts: dict[str, object] = {}
+    if html:
+        parts["html"] = {name: None if text is None else clean(text) for name, text in html.items()}
     if wait is not None:
         parts["wait"] = wait
     if events:

@@ -146,6 +146,8 @@ class _Refresh:
         if viewer is None:
             return Refused(Close.SIGNED_OUT, "not signed in")
         view = View(ticket.page, ticket.arg, viewer.team_ids, viewer.lead_of)
+        if unknown := viewer.team_ids - set(self.result.known):
+            self.result.known.update(selector.positions(unknown))
         try:
             roots = tuple(registry.blocks(ticket.page, ticket.arg, view.viewer))
         except DomainError as error:

@@ -1,0 +1,340 @@
+"""The live socket from outside: a real daphne, a real Valkey, a client that does what live.js does."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Iterator
+
+import pytest
+from websockets.exceptions import InvalidStatus
+
+from tests.dashboard.live_support import Dom, World, running_world, settle
+from tests.services_fixtures import Valkey, open_page
+
+pytest_plugins = ["tests.services_fixtures"]
+
+
+@pytest.fixture(scope="module")
+def world(valkey: Valkey) -> Iterator[World]:
+    with running_world(valkey.url) as world:
+        yield world
+
+
+@pytest.fixture(autouse=True)
+def quiet_log(world: World) -> Iterator[None]:
+    """Whatever a test does to a socket, the server makes no error of it."""
+    world.renders()
+    before = world.server.log.stat().st_size
+    yield
+    new = world.server.log.read_bytes()[before:].decode()
+    assert "Traceback" not in new.replace("Traceback (most recent call last):\n  expected", ""), new[-3000:]
+
+
+def card(world: World, n: int) -> str:
+    return f"task-{world.tasks[n]}"
+
+
+async def test_a_change_reaches_the_open_page(world: World) -> None:
+    dom = world.load("lead")
+    async with world.open("lead", dom) as page:
+        assert (await page.next())["seq"] == dom.seq
+        world("rename", world.tasks[0], "Build <b>the</b> API")
+        frame = await page.until(lambda frame: "html" in frame)
+        dom.apply(frame)
+        assert dom.text(card(world, 0)).startswith("Build <b>the</b> API")
+        assert set(frame["html"]) == {card(world, 0)}
+        assert frame["seq"] == world.load("lead").seq
+
+
+async def test_a_page_that_missed_200_changes_looks_like_a_fresh_one(world: World) -> None:
+    dom = world.load("lead")
+    async with world.open("lead", dom) as page:
+        await page.next()
+    added = world("add", world.facts["atlas"], "added while away")
+    world("storm", [*world.tasks, added], 201)
+    world("drop", added)
+    extra = world("add", world.facts["atlas"], "added at the end")
+    async with world.open("lead", dom) as page:
+        dom.apply(await page.next())
+        assert dom.main == world.load("lead").main
+        world("drop", extra)
+        await settle(world, page, dom)
+    assert dom.main == world.load("lead").main
+    assert "storm 200" in dom.text("main")
+
+
+async def test_a_page_that_missed_more_than_anybody_reads_is_told_to_fetch_itself(world: World) -> None:
+    dom = world.load("lead")
+    world("bulk", world.facts["atlas"], 2001)
+    async with world.open("lead", dom) as page:
+        frame = await page.next()
+        assert frame["resync"] is True
+        assert frame["seq"] == world.load("lead").seq
+
+
+@pytest.mark.parametrize("since", ["", "nonsense", "9:9", "-", "1:99999999999", "1:0,1:0", "1" * 300])
+async def test_a_cursor_that_makes_no_sense_leads_to_a_resync(world: World, since: str) -> None:
+    async with open_page(world.server, "team", "atlas", since=since, session=world.session("lead")) as page:
+        assert (await page.next())["resync"] is True
+
+
+async def test_lost_wake_ups_cost_no_more_than_the_slow_timer(world: World) -> None:
+    dom = world.load("lead")
+    async with world.open("lead", dom) as page:
+        await page.next()
+        world("rename_silently", world.tasks[1], "nobody was told")
+        started = time.monotonic()
+        dom.apply(await page.until(lambda frame: "html" in frame))
+        assert time.monotonic() - started < 3.5
+        assert dom.main == world.load("lead").main
+
+
+async def test_a_burst_becomes_at_most_four_frames_a_second(world: World) -> None:
+    dom = world.load("lead")
+    async with world.open("lead", dom) as page:
+        await page.next()
+        started = time.monotonic()
+        storm = asyncio.create_task(asyncio.to_thread(world, "storm", world.tasks, 300))
+        while not storm.done():
+            with contextlib.suppress(TimeoutError):
+                dom.apply(await page.next(patience_s=0.5))
+        took = time.monotonic() - started
+        await settle(world, page, dom)
+        assert dom.main == world.load("lead").main
+        frames = [frame for frame in page.frames if "html" in frame]
+        assert 1 <= len(frames) <= took * 4 + 3
+
+
+async def test_a_fast_block_may_come_ten_times_a_second_and_does_not_move_the_page_past_slow_ones(world: World) -> None:
+    world("run_of", world.tasks[2])
+    dom = world.load("lead")
+    log = f"log-{world.facts['atlas']}"
+    async with world.open("lead", dom) as page:
+        await page.next()
+        for n in range(8):
+            world("steps", world.facts["atlas"], f"step {n}")
+            await asyncio.sleep(0.06)
+        await settle(world, page, dom)
+        assert "step 7" in dom.text(log)
+        fast = [frame for frame in page.frames if frame.get("prev") == frame.get("seq") and "html" in frame]
+        assert fast
+        assert all(set(frame["html"]) == {log} for frame in fast), fast
+
+
+async def test_rendering_does_not_depend_on_how_many_pages_are_open(world: World) -> None:
+    dom = world.load("lead")
+    async with contextlib.AsyncExitStack() as stack:
+        pages = [await stack.enter_async_context(world.open("lead", dom)) for _ in range(25)]
+        for page in pages:
+            await page.next()
+        world.renders()
+        world("rename", world.tasks[0], "shared")
+        for page in pages:
+            await page.until(lambda frame: "html" in frame)
+        assert world.renders().count(card(world, 0)) == 1
+
+
+async def test_a_viewer_and_a_lead_get_their_own_html(world: World) -> None:
+    doms = {who: world.load(who) for who in ("lead", "viewer")}
+    async with world.open("lead", doms["lead"]) as lead, world.open("viewer", doms["viewer"]) as viewer:
+        await lead.next()
+        await viewer.next()
+        world("rename", world.tasks[0], "seen by two")
+        for who, page in (("lead", lead), ("viewer", viewer)):
+            html = (await page.until(lambda frame: "html" in frame))["html"][card(world, 0)]
+            assert "seen by two" in html
+            assert ("Stop" in html) is (who == "lead")
+
+
+async def test_a_new_task_brings_its_container_once_and_is_live_from_then_on(world: World) -> None:
+    dom = world.load("lead")
+    async with world.open("lead", dom) as page:
+        await page.next()
+        task = world("add", world.facts["atlas"], "brand new")
+        frame = await page.until(lambda frame: "html" in frame)
+        dom.apply(frame)
+        assert set(frame["html"]) == {f"board-{world.facts['atlas']}"}
+        assert "brand new" in dom.text("main")
+        world("rename", task, "renamed at once")
+        frame = await page.until(lambda frame: "html" in frame)
+        assert set(frame["html"]) == {f"task-{task}"}
+        world("drop", task)
+        dom.apply(frame)
+        await settle(world, page, dom)
+        assert dom.main == world.load("lead").main
+
+
+async def test_a_decision_is_announced_and_counted(world: World) -> None:
+    dom = world.load("lead", "overview", "")
+    async with (
+        world.open("lead", dom, "overview", "") as page,
+        world.open("other", world.load("other", "overview", ""), "overview", "") as other,
+    ):
+        before = (await page.next())["wait"]
+        await other.next()
+        decision = world("ask", world.facts["atlas"], "rm -rf build/")
+        frame = await page.until(lambda frame: "events" in frame)
+        assert frame["wait"] == before + 1
+        (event,) = frame["events"]
+        assert (event["type"], event["id"], event["title"], event["team"]) == ("decision", decision, "rm -rf build/", "Atlas")
+        world("rename", world.facts["tasks"][4], "something else")
+        goal = world.load("other", "overview", "").seq
+        while other.seq != goal:
+            await other.next()
+        assert not any("events" in frame for frame in other.frames)
+
+
+@pytest.mark.parametrize("way", ["new_team", "new_team_silently"])
+async def test_a_new_team_appears_on_an_open_overview(world: World, way: str) -> None:
+    dom = world.load("lead", "overview", "")
+    async with world.open("lead", dom, "overview", "") as page:
+        await page.next()
+        name = f"Cygnus{way.count('_')}"
+        world(way, name, "lead")
+        dom.apply(await page.until(lambda frame: name in str(frame.get("html"))))
+        assert name in dom.text("count")
+        assert page.seq == world.load("lead", "overview", "").seq
+
+
+async def test_rights_that_change_while_the_page_is_open_show_on_it(world: World) -> None:
+    dom = world.load("viewer")
+    async with world.open("viewer", dom) as page:
+        await page.next()
+        assert "Stop" not in dom.text("main")
+        world("give_access", world.facts["atlas"], "viewer", "lead")
+        dom.apply(await page.until(lambda frame: "html" in frame))
+        assert dom.main == world.load("viewer").main
+        assert "Stop" in dom.text("main")
+        world("give_access", world.facts["atlas"], "viewer", "viewer")
+
+
+async def test_a_quiet_page_gets_a_sign_of_life(world: World) -> None:
+    dom = world.load("lead")
+    async with world.open("lead", dom) as page:
+        await page.next()
+        assert await page.next(patience_s=4) == {"seq": dom.seq}
+
+
+async def test_what_a_page_missed_between_two_heartbeats_is_not_told_twice(world: World) -> None:
+    dom = world.load("lead", "overview", "")
+    async with world.open("lead", dom, "overview", "") as page:
+        await page.next()
+        world("rename", world.tasks[0], "not on the overview")
+        goal = world.load("lead", "overview", "").seq
+        frame = await page.until(lambda frame: frame["seq"] == goal)
+        assert "html" not in frame
+
+
+# who may -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("session", ["", "nosuchsession", "x" * 2000])
+async def test_nobody_without_a_session_hears_anything(world: World, session: str) -> None:
+    async with open_page(world.server, "team", "atlas", session=session) as page:
+        assert await page.closed() == 4401
+
+
+async def test_a_team_of_others_is_closed_to_me(world: World) -> None:
+    async with open_page(world.server, "team", "borealis", session=world.session("lead")) as page:
+        assert await page.closed() == 4403
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["", "null", "http://evil.example", "https://127.0.0.1:{port}", "http://127.0.0.1", "http://127.0.0.1:1", "http://localhost:{port}",
+     "http://127.0.0.1:{port}/x", "http://user@127.0.0.1:{port}", "file://", "http://127.0.0.1:{port}.evil.example"],
+)  # fmt: skip
+async def test_a_page_of_another_origin_cannot_open_the_socket(world: World, origin: str) -> None:
+    came_from = origin.format(port=world.server.port)
+    with pytest.raises(InvalidStatus) as refused:
+        async with open_page(world.server, "team", "atlas", session=world.session("lead"), origin=came_from):
+            pass
+    assert refused.value.response.status_code in {400, 403}  # 400: daphne cannot even read it
+
+
+async def test_signing_out_closes_the_socket_within_the_recheck(world: World) -> None:
+    session = world("sign_in", "lead")
+    async with open_page(world.server, "team", "atlas", session=session) as page:
+        await page.next()
+        world("sign_out", session)
+        assert await page.closed(patience_s=6) == 4401
+
+
+async def test_losing_access_closes_the_socket_within_the_recheck(world: World) -> None:
+    dom = world.load("viewer")
+    async with world.open("viewer", dom) as page:
+        await page.next()
+        world("take_access", world.facts["atlas"], "viewer")
+        assert await page.closed(patience_s=6) == 4403
+    world("give_access", world.facts["atlas"], "viewer", "viewer")
+
+
+# bad input -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["", "{", "[]", "null", "1", '"x"', "{}",
+     '{"ack":1}', '{"ack":null}', '{"ack":"1:1","more":1}', '{"do":"stop"}', b"\x00\x01", b"",
+     '{"ack":"' + "9" * 20_000 + '"}', "[" * 60_000, '{"ack":"\\ud800"', "\x00"],
+)  # fmt: skip
+async def test_a_bad_frame_ends_the_socket_with_its_reason(world: World, said: str | bytes) -> None:
+    dom = world.load("lead")
+    async with world.open("lead", dom) as page:
+        await page.next()
+        await page.socket.send(said)
+        frame = await page.until(lambda frame: "error" in frame)
+        assert frame["error"]
+        assert await page.closed() == 4400
+
+
+async def test_a_frame_over_64_kb_ends_the_socket(world: World) -> None:
+    async with world.open("lead", world.load("lead")) as page:
+        await page.next()
+        await page.socket.send('{"ack":"' + "9" * 70_000 + '"}')
+        assert await page.closed() in {1006, 1009, 4400}  # daphne drops the connection before we see the frame
+
+
+async def test_a_client_that_talks_without_end_is_closed(world: World) -> None:
+    async with world.open("lead", world.load("lead")) as page:
+        await page.next()
+        for _ in range(250):
+            await page.socket.send('{"ack":"1:1"}')
+        assert await page.closed() == 4400
+
+
+@pytest.mark.parametrize(
+    ("page", "arg"), [("", ""), ("Team", "atlas"), ("../etc", ""), ("team", "<script>"), ("team", "x" * 300), ("team\x00", "a")]
+)
+async def test_a_malformed_address_is_refused_with_the_field(world: World, page: str, arg: str) -> None:
+    async with open_page(world.server, page, arg, session=world.session("lead")) as opened:
+        frame = await opened.next()
+        assert frame["error"].split(":")[0] in {"page", "arg"}
+        assert await opened.closed() == 4400
+
+
+async def test_an_unknown_page_is_refused(world: World) -> None:
+    async with open_page(world.server, "nosuch", session=world.session("lead")) as page:
+        assert await page.closed() == 4403
+
+
+async def test_there_is_no_other_socket(world: World) -> None:
+    with pytest.raises(InvalidStatus) as refused:
+        async with open_page(world.server, "x", session=world.session("lead"), path="/other/"):
+            pass
+    assert refused.value.response.status_code == 403
+
+
+async def test_nonsense_on_the_wake_up_channel_changes_nothing(world: World) -> None:
+    dom = world.load("lead")
+    async with world.open("lead", dom) as page:
+        await page.next()
+        world("junk")
+        world("rename", world.tasks[0], "still here")
+        dom.apply(await page.until(lambda frame: "html" in frame))
+        assert dom.main == world.load("lead").main
+
+
+def test_the_test_dom_tells_pages_apart() -> None:
+    """The comparisons above would be worthless if everything were equal."""
+    assert Dom.of('<main id="main"><p id="a">1</p></main>').main != Dom.of('<main id="main"><p id="a">2</p></main>').main
