@@ -83,6 +83,9 @@ class Gate:
         verdict = self._verdict(tool, given)
         if verdict.decision is rules.Decision.DENY:
             return _decision("deny", f"Refused: the rule {verdict.rule} of this team forbids it. Find another way.")
+        if tool.startswith(PREFIX) and tool not in self.escalating:
+            # the crew tools change the team's records, never the workspace: plan mode must not ask the lead for them
+            return _decision("allow", "It is a tool of this team.")
         if mode == "plan" and self._changes(tool, given):
             return _decision("deny", asks.IN_PLAN_MODE) if tool != "Bash" else {}
         if tool in NEVER_BY_RULE or tool in self.escalating:
