@@ -1,0 +1,1 @@
+"""Benchmarks and proofs that anyone can repeat: `uv run python -m bench NAME`."""
