@@ -2,13 +2,36 @@
 
 import os
 import tempfile
+from collections.abc import Generator
 from pathlib import Path
+
+import pluggy
+import pytest
 
 for name in [key for key in os.environ if key.startswith(("CREWDESK_", "ANTHROPIC_", "CLAUDE"))]:
     if not name.startswith("CREWDESK_TEST_"):
         del os.environ[name]
 os.environ.pop("REDIS_URL", None)
+NO_SKIP = os.environ.get("CREWDESK_TEST_NO_SKIP") == "1"
 _home = tempfile.TemporaryDirectory(prefix="crewdesk-test-")
 os.environ["CREWDESK_HOME"] = str(Path(_home.name))
 os.environ["DATABASE_URL"] = os.environ.get("CREWDESK_TEST_DATABASE_URL", "")
 os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")
+os.environ["CREWDESK_DB_POOL"] = "40"  # PostgreSQL: tests start up to 20 callers at once, each with its own connection
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long scenarios come last: what is cheap fails first."""
+    items.sort(key=lambda item: (item.get_closest_marker("chaos") is not None, item.get_closest_marker("engine") is not None))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pluggy.Result[pytest.TestReport]]:
+    """Where everything is installed (CI) nothing may skip: a skip counts as a failure."""
+    outcome = yield
+    report = outcome.get_result()
+    if report.skipped and NO_SKIP and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, but nothing may skip here: {report.longrepr}"
