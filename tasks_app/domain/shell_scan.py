@@ -26,6 +26,7 @@ class _Building:
     writes: list[Word] = field(default_factory=list)
     reads: list[Word] = field(default_factory=list)
     subshell: bool = False
+    redirected_first: bool = False
 
 
 class Scanner:
@@ -128,6 +129,7 @@ class Scanner:
         if self.at >= len(self.text) or self.peek() in "\n;&|<>()":
             self.exact = False
             return
+        part.redirected_first = part.redirected_first or not part.words
         target = self.word()
         if operator in ("<<", "<<-"):
             self.heredocs.append((target.value, target.raw != target.value, operator == "<<-"))
@@ -252,7 +254,9 @@ class Scanner:
             self.exact = "\\" not in self.single_quoted() and self.exact
         elif following == '"' and not quoted:
             return "", True
-        elif not (following.isalnum() or following in "_?#@*!$-") or not following:
+        elif following and following in "?#@*!$-":
+            self.at += 1  # `$$` is whole: what follows starts anew
+        elif not (following.isalnum() or following == "_"):
             return "$", False
         return self.text[start : self.at], True
 
@@ -278,6 +282,8 @@ class Scanner:
 
     def finish(self, part: _Building) -> None:
         """Store the part without the reserved words around it."""
+        if part.redirected_first and _begins_reserved(part.words):
+            self.exact = False  # after a redirection they are not reserved, but names of programs
         leading = next((n for n, word in enumerate(part.words) if word.raw not in _LEADING), len(part.words))
         words = part.words[leading:]
         if words and words[0].raw in _CLOSING:
@@ -288,3 +294,8 @@ class Scanner:
         if words or part.writes or part.reads:
             header = bool(words) and words[0].raw == "for"
             self.parts.append(Part(tuple(words), tuple(part.writes), tuple(part.reads), header))
+
+
+def _begins_reserved(words: list[Word]) -> bool:
+    """Whether the first word looks like a reserved one."""
+    return bool(words) and words[0].raw in _LEADING | _CLOSING | _HARD

@@ -37,6 +37,7 @@ def programs(command):
         ("cat <<< $(x) && y", ["x", "cat", "y"]),
         ("X=$(a) b", ["a", "X=$(a) b"]),
         ("echo a#b ${x} $'q' $1", ["echo a#b ${x} $'q' $1"]),
+        ("echo $${; a }b", ["echo $${", "a }b"]),
         ("", []),
     ],
 )  # fmt: skip
@@ -52,7 +53,7 @@ def test_every_part_that_would_run_is_found(command, parts):
         "echo 'a", 'echo "a', "echo $(a", "echo `a", "(a", "a)", "f() { rm x; }", "function f { x; }",
         "case x in a) b;; esac", "[[ a && b ]]",
         "x=(1 2)", "echo ${x:-$(rm)}", "echo $((1+2))", "cat <<E\nno end", "cat <<E", "a > ", "a\\", "echo \0", "$'a\\'b'",
-        "((i++))", "(a) b",
+        "((i++))", "(a) b", "<x then a",
         "cat <<E\n$(echo \"$(rm x)\")\nE", "$(" * 100,
     ],
 )  # fmt: skip
