@@ -46,9 +46,9 @@ class DeskCommand(BaseCommand):
         if code:
             sys.exit(code)
 
-    def print_json(self, value: Any) -> None:
-        """Print one JSON document; dates and decimals as text."""
-        self.stdout.write(json.dumps(value, ensure_ascii=False, default=str, indent=None if sys.stdout.isatty() is False else 2))
+    def print_json(self, value: Any, *, compact: bool = False) -> None:
+        """Print one JSON document, on one line with `compact`; dates and decimals as text."""
+        self.stdout.write(json.dumps(value, ensure_ascii=False, default=str, indent=None if compact else 2))
 
     def _refuse(self, error: DomainError, *, as_json: bool) -> int:
         problems = error.problems if isinstance(error, Invalid) else ()

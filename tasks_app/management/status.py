@@ -71,7 +71,7 @@ def as_json(status: Status) -> dict[str, Any]:
             "budget_usd": team.budget_usd,
             "budget_tokens": team.budget_tokens,
         },
-        "tasks": [_task_json(card) for card in status.tasks],
+        "tasks": [task_json(card) for card in status.tasks],
         "agents": [_agent_json(card, status.now) for card in status.agents],
         "decisions": [
             {"id": item.id, "kind": item.kind.value, "title": item.title, "agent": item.agent, "task": item.task_label}
@@ -163,7 +163,8 @@ def _questions(status: Status) -> list[RenderableType]:
     return [*lines, Text("Answer with: manage.py decide ID", style="dim")]
 
 
-def _task_json(card: TaskCard) -> dict[str, Any]:
+def task_json(card: TaskCard) -> dict[str, Any]:
+    """Return one task as plain JSON values."""
     return {
         "id": card.label,
         "title": card.title,

@@ -69,7 +69,8 @@ def _say(entry: Entry) -> str:
 
 def _answered(entry: Entry, data: Mapping[str, Any]) -> str:
     choice = str(data.get("choice", "")).replace("_", " ")
-    return f"{who(entry.actor)} answered {entry.agent or 'the'}’s {data.get('kind')}: {choice}"
+    whose = f"{entry.agent}’s" if entry.agent else "the"
+    return f"{who(entry.actor)} answered {whose} {data.get('kind')}: {choice}"
 
 
 def _claimed(entry: Entry, data: Mapping[str, Any]) -> str:

@@ -121,3 +121,8 @@ def needs(team_id: int) -> Mapping[int, Sequence[int]]:
 def agent_named(team_id: int, name: str) -> int | None:
     """Return the primary key of the agent of that name, whatever its case; None where there is none."""
     return Agent.objects.filter(team_id=team_id, name__iexact=name).values_list("pk", flat=True).first()
+
+
+def agent_names(team_id: int) -> Sequence[str]:
+    """Return the names of the team's agents in their order; one query."""
+    return list(Agent.objects.filter(team_id=team_id).values_list("name", flat=True))

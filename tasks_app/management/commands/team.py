@@ -12,7 +12,7 @@ from tasks_app.domain import plan as plans
 from tasks_app.domain.errors import Invalid
 from tasks_app.execution.environment import key_source
 from tasks_app.management import credentials, lead, missing, plan_files, prepare, sign_in, status
-from tasks_app.management.cli import DeskCommand, find_team
+from tasks_app.management.cli import DeskCommand, actor, find_team
 from tasks_app.management.screen import Screen
 from tasks_app.management.scripted import ScriptedLead
 from tasks_app.management.unattended import Ending, Watch
@@ -111,7 +111,7 @@ class Command(DeskCommand):
         else:
             self.stdout.write("")
             Screen().console.print(status.as_text(facts))
-            self.stdout.write(f"\n{ending.why} ({elapsed_s:.0f} s)")
+            self.stdout.write(f"\n{ending.why} ({elapsed_s:.0f} s)\nFiles: {facts.team.workspace}")
         return int(ending.end)
 
     def _list(self, as_json: bool) -> int:
@@ -132,13 +132,13 @@ class Command(DeskCommand):
 
     def _one(self, verb: str, given: dict[str, Any]) -> int:
         team = find_team(given["team"])
-        actor = f"user:{sign_in.ensure_lead().username}"
+        who = actor()
         if verb == "pause":
-            actions.pause_team(team.pk, actor=actor)
+            actions.pause_team(team.pk, actor=who)
         elif verb == "resume":
-            actions.resume_team(team.pk, actor=actor)
+            actions.resume_team(team.pk, actor=who)
         elif verb == "stop":
-            actions.stop_team(team.pk, actor=actor)
+            actions.stop_team(team.pk, actor=who)
         facts = status.read(team.pk, timezone.now())
         if given["json"]:
             self.print_json(status.as_json(facts))

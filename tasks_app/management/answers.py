@@ -1,0 +1,192 @@
+"""`manage.py decide`: what is shown of a request, and the answer that the options of the command stand for."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tasks_app.decision_kinds import registry
+from tasks_app.domain.errors import Invalid, Problems
+from tasks_app.domain.statuses import DecisionKind
+from tasks_app.domain.text import one_line, strip_ansi
+from tasks_app.selectors.inbox import Detail, Item
+
+SHORTCUTS = {
+    "allow": "allow",
+    "allow_rule": "allow_rule",
+    "deny": "deny",
+    "approve": "approve",
+    "revise": "revise",
+}
+
+
+@dataclass(frozen=True)
+class Typed:
+    """What was typed: the choice, the lead's words, options picked, free text, and data as JSON."""
+
+    choice: str
+    note: str = ""
+    picks: Sequence[str] = ()
+    text: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+def typed(given: Mapping[str, Any]) -> Typed | None:
+    """Return what the command's options say; None when there is no answer in them. Raises `Invalid`."""
+    words = [word for name, word in SHORTCUTS.items() if given.get(name)]
+    words += [given["choice"]] if given.get("choice") else []
+    if len(set(words)) > 1:
+        raise Invalid(f"Say one thing: {' and '.join(words)} do not go together.", field="choice")
+    data = _data(given.get("data") or "")
+    picks, text = given.get("pick") or (), given.get("text") or ""
+    if not words and (picks or text):
+        words = ["answer"]
+    if not words:
+        if given.get("note") or data:
+            raise Invalid("Say what you decide as well: --choice WORD, or --allow, --deny, --approve, --revise.", field="choice")
+        return None
+    return Typed(words[0], given.get("note") or "", picks, text, data)
+
+
+def stored(typed: Typed, detail: Detail) -> tuple[str, str, dict[str, Any]]:
+    """Return choice, note and data in their stored form. Raises `Invalid` where an option is not on offer."""
+    data = dict(typed.data)
+    kind = detail.item.kind
+    if kind is DecisionKind.ESCALATION:
+        if typed.picks:
+            data["option"] = _one_of(typed.picks[0], _labels(detail.payload.get("options")), field="pick")
+        data["text"] = typed.text or data.get("text", "")
+    elif kind is DecisionKind.QUESTION and (typed.picks or typed.text):
+        data["answers"] = _answers(typed, detail.payload.get("questions") or [])
+    return typed.choice, typed.note, data
+
+
+def listing(items: Sequence[Item], ages: Mapping[str, str]) -> list[str]:
+    """Return one harmless line for each request that waits."""
+    return [
+        f"{item.id}  {item.kind.value:<10} {ages[item.id]:>8}  {item.team_slug}  {item.task_label:<5} {one_line(item.title, 120)}"
+        for item in items
+    ]
+
+
+def shown(detail: Detail) -> list[str]:
+    """Return a request as lines: what is asked, what can be answered, and how."""
+    item = detail.item
+    about = ", ".join(word for word in (item.team_name, item.task_label) if word)
+    lines = [f"{item.id}  {item.kind.value} of {item.agent or 'Crewdesk'}, {one_line(about, 160)}", one_line(item.title, 300), ""]
+    lines += _content(item.kind, detail.payload)
+    choices = ", ".join(registry.get(item.kind.value).CHOICES)
+    if item.open:
+        return [*lines, "", f"Answer with --choice: {choices}   (version {detail.version})"]
+    how = f"{detail.choice} by {detail.answered_by}" if detail.answered_by else detail.closed_why
+    return [*lines, "", f"{item.status.value}: {how}"]
+
+
+def as_json(detail: Detail) -> dict[str, Any]:
+    """Return a request as plain JSON values."""
+    return {
+        **item_json(detail.item),
+        "payload": detail.payload,
+        "version": detail.version,
+        "choices": list(registry.get(detail.item.kind.value).CHOICES),
+        "choice": detail.choice or None,
+        "note": detail.note,
+        "answer": detail.answer,
+        "answered_by": detail.answered_by or None,
+        "closed_why": detail.closed_why or None,
+    }
+
+
+def item_json(item: Item) -> dict[str, Any]:
+    """Return a row of the inbox as plain JSON values."""
+    return {
+        "id": item.id,
+        "kind": item.kind.value,
+        "status": item.status.value,
+        "title": item.title,
+        "team": item.team_slug,
+        "task": item.task_label or None,
+        "agent": item.agent or None,
+        "opened_at": item.opened_at.isoformat(),
+        "parked": item.parked,
+        "tasks_behind": item.behind,
+    }
+
+
+def _content(kind: DecisionKind, payload: Mapping[str, Any]) -> list[str]:
+    if kind is DecisionKind.PLAN:
+        return _text(payload.get("plan"))
+    if kind is DecisionKind.QUESTION:
+        return [line for question in payload.get("questions") or [] for line in _question(question)]
+    if kind is DecisionKind.ESCALATION:
+        tried = [f"  tried: {one_line(str(each), 200)}" for each in payload.get("tried") or []]
+        return [*_text(payload.get("problem")), *tried, *_options(payload.get("options"))]
+    if kind is DecisionKind.PERMISSION:
+        given = json.dumps(payload.get("input"), ensure_ascii=False, indent=2)
+        rule = [f"  rule on offer: {one_line(str(payload['rule']), 200)}"] if payload.get("rule") else []
+        return [f"{payload.get('tool')}:", *_text(given), *rule]
+    return _text(json.dumps(payload, ensure_ascii=False, indent=2))
+
+
+def _question(question: Mapping[str, Any]) -> list[str]:
+    several = "  (several may be chosen)" if question.get("multiSelect") else ""
+    return [f"{one_line(str(question.get('question', '')), 300)}{several}", *_options(question.get("options"))]
+
+
+def _options(options: Any) -> list[str]:
+    lines = []
+    for option in options or []:
+        label = one_line(str(option.get("label", "")), 120)
+        effect = one_line(str(option.get("effect") or option.get("description") or ""), 200)
+        best = "  (recommended)" if option.get("recommended") else ""
+        lines.append(f"  - {': '.join(word for word in (label, effect) if word)}{best}")
+    return lines
+
+
+def _text(value: Any) -> list[str]:
+    return [f"  {line}" for line in strip_ansi(str(value or "")).splitlines()]
+
+
+def _labels(options: Any) -> list[str]:
+    return [str(option.get("label", "")) for option in options or []]
+
+
+def _one_of(pick: str, labels: Sequence[str], *, field: str) -> str:
+    """Return the label that `pick` names: exactly, or as the only one that contains it."""
+    found = [label for label in labels if label == pick] or [label for label in labels if pick.casefold() in label.casefold()]
+    if len(found) != 1:
+        what = "is not on offer" if not found else f"could be {' or '.join(found)}"
+        raise Invalid(f"“{one_line(pick, 60)}” {what}. There are: {', '.join(labels) or 'none'}.", field=field)
+    return found[0]
+
+
+def _answers(typed: Typed, questions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Give every question its picks: those on offer there; free text goes to the questions without a pick."""
+    left, answers, problems = list(typed.picks), {}, Problems()
+    for index, question in enumerate(questions):
+        labels = _labels(question.get("options"))
+        mine = [pick for pick in left if any(pick.casefold() in label.casefold() for label in labels)]
+        mine = mine if question.get("multiSelect") else mine[:1]
+        chosen = [_one_of(pick, labels, field="pick") for pick in mine]
+        left = [pick for pick in left if pick not in mine]
+        value = (chosen if question.get("multiSelect") else chosen[0]) if chosen else typed.text
+        if not value:
+            asked = one_line(str(question.get("question", "")), 80)
+            problems.add(f"“{asked}” has no answer.", path=f"questions[{index}]", fix="Use --pick or --text.")
+        answers[str(question.get("question", ""))] = value
+    for pick in left:
+        problems.add(f"“{one_line(pick, 60)}” is not an option of these questions.", path="pick")
+    problems.raise_if_any("Not every question is answered.")
+    return answers
+
+
+def _data(text: str) -> dict[str, Any]:
+    if not text:
+        return {}
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise Invalid(f"--data is not JSON: {error}.", field="data") from None
+    if not isinstance(value, dict):
+        raise Invalid('--data must be a JSON object such as {"usd": "5"}.', field="data")
+    return value

@@ -1,0 +1,82 @@
+"""`manage.py decide`: what waits for the lead, and the answers."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.utils import timezone
+
+from tasks_app.domain.errors import NotFound, Stale
+from tasks_app.domain.text import one_line
+from tasks_app.management import answers, words
+from tasks_app.management.cli import DeskCommand, actor, find_team
+from tasks_app.selectors import access, inbox
+from tasks_app.selectors.inbox import Detail
+from tasks_app.services import actions
+
+
+class Command(DeskCommand):
+    help = "List what waits for you; with an id show it; with an answer as well, answer it."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("id", nargs="?", help="id of the request, such as d1k9x0a2b")
+        parser.add_argument("--team", help="only of this team")
+        for name, text in {
+            "allow": "permission: this once",
+            "allow-rule": "permission: the rule on offer, for this task",
+            "deny": "permission: no",
+            "approve": "plan: as it is",
+            "revise": "plan: send it back; say what to change with --note",
+        }.items():
+            parser.add_argument(f"--{name}", action="store_true", help=text)
+        parser.add_argument("--choice", default="", help="any answer by its word")
+        parser.add_argument("--pick", action="append", help="question, escalation: an option, by a part of its label")
+        parser.add_argument("--text", default="", help="question, escalation: free text")
+        parser.add_argument("--note", default="", help="your words to the agent")
+        parser.add_argument("--data", default="", help='the answer as JSON, such as {"usd": "5"}')
+        parser.add_argument("--seen", type=int, help="answer only this version of the request")
+        self.add_json(parser)
+
+    def act(self, given: dict[str, Any]) -> int:
+        if not given["id"]:
+            return self._list(given)
+        detail = _detail(given["id"])
+        typed = answers.typed(given)
+        if typed is not None:
+            choice, note, data = answers.stored(typed, detail)
+            if given["seen"] not in (None, detail.version):
+                raise Stale(f"It is version {detail.version} now. Look at it again before you answer.", field="version")
+            actions.answer(
+                detail.item.id,
+                choice=choice,
+                note=note,
+                data=data,
+                version=detail.version,
+                payload_hash=detail.payload_hash,
+                actor=actor(),
+            )
+            detail = _detail(given["id"])
+        if given["json"]:
+            self.print_json(answers.as_json(detail))
+        elif typed is not None:
+            self.stdout.write(f"Answered {detail.item.id}: {detail.choice.replace('_', ' ')}.")
+        else:
+            self.stdout.write("\n".join(answers.shown(detail)))
+        return 0
+
+    def _list(self, given: dict[str, Any]) -> int:
+        teams = [find_team(given["team"]).pk] if given["team"] else list(access.team_ids())
+        items = inbox.open_items(teams)
+        now = timezone.now()
+        if given["json"]:
+            self.print_json([answers.item_json(item) for item in items])
+            return 0
+        ages = {item.id: words.since(item.opened_at, now) for item in items}
+        self.stdout.write("\n".join(answers.listing(items, ages)) or "Nothing waits for you.")
+        return 0
+
+
+def _detail(decision_id: str) -> Detail:
+    found = inbox.detail(decision_id)
+    if found is None:
+        raise NotFound(f"There is no request “{one_line(decision_id, 40)}”. `manage.py decide` lists what waits.", field="id")
+    return found

@@ -1,0 +1,35 @@
+"""`manage.py doctor`: is everything there that Crewdesk needs, and if not, what to do."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from rich.text import Text
+
+from tasks_app.management import doctor
+from tasks_app.management.cli import DeskCommand
+from tasks_app.management.doctor import Level
+from tasks_app.management.screen import Screen
+
+MARKS = {Level.OK: ("✓", "green"), Level.WARN: ("!", "yellow"), Level.FAIL: ("✗", "bold red")}
+
+
+class Command(DeskCommand):
+    help = "Check Redis, database, Claude Code, key, disk, memory and versions, and say what to do. Exit code 1 on a failure."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        self.add_json(parser)
+
+    def act(self, given: dict[str, Any]) -> int:
+        screen, found = Screen(), []
+        for finding in doctor.examine():
+            found.append(finding)
+            if not given["json"]:
+                mark, style = MARKS[finding.level]
+                screen.console.print(Text.assemble((f"{mark} ", style), (f"{finding.name:<10}", "bold"), finding.message))
+                if finding.fix:
+                    screen.console.print(Text(f"             → {finding.fix}", style="cyan"))
+        failed = any(finding.level is Level.FAIL for finding in found)
+        if given["json"]:
+            rows = [{"name": f.name, "level": f.level.value, "message": f.message, "fix": f.fix} for f in found]
+            self.print_json({"ok": not failed, "checks": rows})
+        return 1 if failed else 0

@@ -1,0 +1,91 @@
+"""`manage.py task`: one task of a team, and what the lead can do with it."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from tasks_app.domain.errors import Conflict, Invalid, NotFound
+from tasks_app.domain.text import one_line
+from tasks_app.management import status
+from tasks_app.management.cli import DeskCommand, actor, find_task, find_team
+from tasks_app.selectors import journal
+from tasks_app.selectors.tasks import TaskCard
+from tasks_app.selectors.teams import TeamSummary
+from tasks_app.services import actions
+
+VERBS = ("complete", "cancel", "reopen", "stop", "retry", "reassign")
+
+
+class Command(DeskCommand):
+    help = "Show a task; complete, cancel, reopen, stop, retry or reassign it."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("team", help="address or name of the team")
+        parser.add_argument("task", help="T-3 or 3")
+        for name, text in {
+            "complete": "you have done it, or take it as done",
+            "cancel": "give it up",
+            "reopen": "let it be done again",
+            "stop": "stop its running attempt",
+            "retry": "let the last agent try again",
+        }.items():
+            parser.add_argument(f"--{name}", action="store_true", help=text)
+        parser.add_argument("--reassign", metavar="AGENT", help="give it to this agent; `any` for whoever fits")
+        parser.add_argument("--guidance", default="", help="with --reassign and --retry: your words for the next attempt")
+        parser.add_argument("--start", choices=actions.STARTS, default="clean", help="with --reassign: where it starts")
+        parser.add_argument("--note", default="", help="with the others: why")
+        self.add_json(parser)
+
+    def act(self, given: dict[str, Any]) -> int:
+        team = find_team(given["team"])
+        card = find_task(team, given["task"])
+        verbs = [verb for verb in VERBS if given[verb]]
+        if len(verbs) > 1:
+            raise Invalid(f"Do one thing at a time: --{' and --'.join(verbs)} do not go together.")
+        if verbs:
+            _do(verbs[0], team, card, given)
+            card = find_task(team, given["task"])
+        if given["json"]:
+            self.print_json(status.task_json(card))
+        else:
+            self.stdout.write("\n".join(_lines(card)))
+        return 0
+
+
+def _do(verb: str, team: TeamSummary, card: TaskCard, given: dict[str, Any]) -> None:
+    who = actor()
+    if verb == "complete":
+        actions.complete_by_hand(card.pk, note=given["note"], actor=who)
+    elif verb == "cancel":
+        actions.cancel(card.pk, why=given["note"], actor=who)
+    elif verb == "reopen":
+        actions.reopen(card.pk, why=given["note"], actor=who)
+    elif verb == "stop":
+        if card.run is None:
+            raise Conflict(f"{card.label} has no attempt that could be stopped.")
+        actions.stop_run(card.run.id, actor=who)
+    elif verb == "retry":
+        actions.retry(card.pk, guidance=given["guidance"], actor=who)
+    else:
+        agent = None if given["reassign"] == "any" else _agent(team, given["reassign"])
+        actions.reassign(card.pk, agent_id=agent, guidance=given["guidance"], start=given["start"], actor=who)
+
+
+def _agent(team: TeamSummary, name: str) -> int:
+    found = journal.agent_named(team.pk, name)
+    if found is None:
+        known = ", ".join(journal.agent_names(team.pk))
+        raise NotFound(f"{team.name} has no agent “{one_line(name, 40)}”. There are: {known}.", field="reassign")
+    return found
+
+
+def _lines(card: TaskCard) -> list[str]:
+    facts = [
+        f"{card.label} {one_line(card.title, 200)}",
+        status.task_words(card),
+        f"attempts {card.attempts} of {card.attempts_allowed}",
+    ]
+    if card.assignee or card.role:
+        facts.append(f"for {card.assignee or f'any {card.role}'}")
+    if card.run is not None:
+        facts.append(f"attempt {card.run.attempt} is {card.run.status.value} with {card.agent}")
+    return facts
