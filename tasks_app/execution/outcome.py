@@ -4,14 +4,17 @@ import time
 
 from tasks_app.domain.leases import CRASHES, TRANSIENT_RETRIES
 from tasks_app.domain.statuses import TRANSIENT, DecisionKind, Reason, RunStatus
+from tasks_app.domain.text import cut, one_line
 from tasks_app.execution import dossier
 from tasks_app.runners.port import Outcome, OutcomeKind
-from tasks_app.services import budgets, decisions, endings, runs, scheduling
+from tasks_app.services import agents, budgets, decisions, endings, runs, scheduling
 from tasks_app.services.endings import Ending
 from tasks_app.services.runs import Held
 
 GONE = frozenset({Reason.NO_RESULT, Reason.CRASHED})
 """The process is gone without a word: the attempt goes on in a new one."""
+HANDOVER_LIMIT = 4_000
+"""Characters of what a fresh session is told of the agent's finished tasks."""
 RETRY_BASE_S = 5.0
 RETRY_CAP_S = 300.0
 
@@ -37,6 +40,7 @@ def _ended(held: Held, outcome: Outcome) -> bool:
     report = run.report or {}
     if report.get("status") == "completed":
         _end(held, Ending(RunStatus.COMPLETED, Reason.DONE, result=outcome.result), why="its run ended")
+        _hand_over(held, str(report.get("summary") or outcome.result))
     elif report.get("status") == "pending":
         _fail(held, Reason.REPORTED, str(report.get("failure") or "The agent gave the task back."), outcome)
     elif not run.asked_to_report:
@@ -46,6 +50,16 @@ def _ended(held: Held, outcome: Outcome) -> bool:
         _fail(held, Reason.UNREPORTED, "The agent ended twice without reporting on its task.", outcome)
     scheduling.tick(held.team_id)
     return False
+
+
+def _hand_over(held: Held, summary: str) -> None:
+    """The agent's next task goes on in this session, or, when it is full, in a fresh one that is told what was done."""
+    run = runs.get(held.id)
+    done = f"- {run.task.label} {run.task.title}: {cut(summary, HANDOVER_LIMIT // 4)}"
+    earlier = run.agent.handover.splitlines()[-6:]
+    agents.set_session(
+        held.agent_id, session_id=run.session_id, handover=cut("\n".join([*earlier, one_line(done, 1000)]), HANDOVER_LIMIT)
+    )
 
 
 def _parked(held: Held, outcome: Outcome, leaving_for: Reason | None) -> None:
@@ -105,6 +119,7 @@ def _retry_at(outcome: Outcome, tries: int) -> float:
 
 def _fail(held: Held, reason: Reason, detail: str, outcome: Outcome) -> None:
     found = dossier.make(held.id, reason=reason, error=detail)
+    agents.forget_session(held.agent_id)
     ending = Ending(RunStatus.FAILED, reason, detail, outcome.raw, outcome.result, dossier=found)
     _end(held, ending, why="its run failed")
 

@@ -8,11 +8,12 @@ from typing import Any
 
 from django.conf import settings
 
+from tasks_app.domain.context import Level, usage
 from tasks_app.execution import environment, prompts
 from tasks_app.rehearsal import scripts, server
 from tasks_app.runners.port import RunSpec
 from tasks_app.selectors import runs as reading
-from tasks_app.services import agents, budgets, context, decisions, runs, task_edits, transcripts
+from tasks_app.services import budgets, context, decisions, runs, task_edits, transcripts
 from tasks_app.tools import registry
 
 
@@ -34,6 +35,7 @@ def build(run_id: str, fence: int) -> Prepared:
     run = runs.get(run_id)
     task, agent, team = run.task, run.agent, run.team
     resumes = run.started_session and transcripts.holds(run.session_id)
+    carried = "" if resumes else _carried_session(agent)
     closed = decisions.undelivered(run_id)
     plan_mode = (task.plan_mode if task.plan_mode is not None else agent.plan_mode) and not _plan_is_over(run, closed)
     home = home_of(run_id, fence)
@@ -50,13 +52,13 @@ def build(run_id: str, fence: int) -> Prepared:
         attempt=run.attempt,
         prompt=prompts.going_on(run, closed, interrupted_call=reading.last_call_without_result(run_id))
         if resumes
-        else _first(run, closed),
+        else _first(run, closed, carried),
         system_prompt=prompts.system(run, reading.colleagues(run)),
         workspace=team.workspace,
         home=str(home),
         model=run.model_override or agent.model or None,
         plan_mode=plan_mode,
-        session_id=run.session_id if resumes else None,
+        session_id=run.session_id if resumes else carried or None,
         new_session_id=str(uuid.uuid4()),
         tools=registry.specs(),
         builtin_tools=tuple(agent.tools) if agent.tools is not None else None,
@@ -78,14 +80,20 @@ def _plan_is_over(run: Any, closed: list[Any]) -> bool:
     return any(d.kind == "plan" and d.choice in ("approve", "approve_changes") for d in closed)
 
 
-def _first(run: Any, closed: list[Any]) -> str:
+def _carried_session(agent: Any) -> str:
+    """The agent's own session, while there is room in it: at 80 % the next task starts a fresh one with a hand-over summary."""
+    roomy = usage(agent.context_tokens, agent.context_window).level not in (Level.WARN, Level.CRITICAL)
+    return agent.session_id if agent.session_id and roomy and transcripts.holds(agent.session_id) else ""
+
+
+def _first(run: Any, closed: list[Any], carried: str) -> str:
     """The attempt's prompt; with decisions where the first life died before its transcript was stored."""
     prompt = prompts.first(
         run,
         needs=reading.needs(run.task_id),
         entries=context.read(run.team_id),
         dossiers=reading.dossiers(run.task_id),
-        handover=agents.get(run.agent_id).handover,
+        handover="" if carried else run.agent.handover,
     )
     if not closed:
         return prompt

@@ -2,13 +2,14 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tasks_app.domain import text as texts
 
 _MARKER: Final = re.compile(r"\[crewdesk:(repeat|answered) ([^\s\]]{1,200})\]")
+_TASK: Final = re.compile(r"^\[crewdesk:task ", re.MULTILINE)
 _REMINDER: Final = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 
 NOT_DONE: Final = (
@@ -85,8 +86,20 @@ class Conversation:
         return told[-1] if told else ""
 
 
-def parse(messages: Iterable[Any]) -> Conversation:
-    """Return the conversation in the `messages` of a request; what has an unknown shape is passed over."""
+def of_last_task(messages: Sequence[Any]) -> Sequence[Any]:
+    """Return the messages from the prompt of the latest task on: an agent's session goes on over several tasks."""
+    for at in range(len(messages) - 1, 0, -1):
+        message = messages[at]
+        if isinstance(message, dict) and message.get("role") == "user":
+            texts_of = (block.get("text") for block in _blocks(message) if block.get("type") == "text")
+            if any(isinstance(text, str) and _TASK.search(without_reminders(text)) for text in texts_of):
+                return messages[at:]
+    return messages
+
+
+def parse(messages: Sequence[Any]) -> Conversation:
+    """Return the conversation about the latest task in the `messages` of a request; unknown shapes are passed over."""
+    messages = of_last_task(messages)
     opening: list[str] = []
     exchanges: list[Exchange] = []
     results: dict[str, Result] = {}

@@ -1,5 +1,6 @@
 """What execution needs to know of a run besides its row."""
 
+import json
 from typing import Any
 
 from tasks_app.domain.statuses import RunStatus, StepKind
@@ -27,7 +28,7 @@ def last_call_without_result(run_id: str) -> str:
     call = Step.objects.filter(run_id=run_id, kind=StepKind.TOOL_CALL.value, parent_tool_use_id="").order_by("-seq").first()
     if call is None or Step.objects.filter(run_id=run_id, kind=StepKind.TOOL_RESULT.value, tool_use_id=call.tool_use_id).exists():
         return ""
-    return call.text[:500]
+    return f"{call.text} {json.dumps(call.data.get('input') or {}, ensure_ascii=False)}"[:500]
 
 
 def last_steps(run_id: str, *, count: int = 10) -> list[str]:
@@ -42,7 +43,7 @@ def files_written(run_id: str) -> list[str]:
     names = {}
     for data in calls:
         given = data.get("input") or {}
-        if data.get("name") in ("Write", "Edit", "MultiEdit", "NotebookEdit"):
+        if data.get("tool") in ("Write", "Edit", "MultiEdit", "NotebookEdit"):
             names[given.get("file_path") or given.get("notebook_path") or ""] = True
     return [name for name in names if name]
 

@@ -51,18 +51,26 @@ def set_context(agent_id: int, *, tokens: int | None, window: int | None) -> Non
     Agent.objects.filter(pk=agent_id).update(**changes)
 
 
+def set_window(agent_id: int, window: int) -> None:
+    """Keep the model's window as its process reports it."""
+    Agent.objects.filter(pk=agent_id).update(context_window=window)
+
+
 def set_session(agent_id: int, *, session_id: str, handover: str) -> None:
-    """Remember the session that the next task goes on in ("": a fresh one, which gets the hand-over summary)."""
-    changes: dict[str, Any] = {"session_id": session_id, "handover": handover}
-    if not session_id:
-        changes |= {"context_tokens": None, "compacted_at": None}
-    Agent.objects.filter(pk=agent_id).update(**changes)
+    """Remember the session that the next task goes on in, and what a fresh one would have to be told."""
+    Agent.objects.filter(pk=agent_id).update(session_id=session_id, handover=handover)
+
+
+def forget_session(agent_id: int) -> None:
+    """After a failure the next task starts in a fresh session: what went wrong must not go on."""
+    Agent.objects.filter(pk=agent_id).update(session_id="")
 
 
 @transaction.atomic
 def set_status(agent_id: int, *, status: AgentStatus, actor: str) -> None:
     """active ↔ stopped. Raises `Conflict` where it is so already."""
     agent = get(agent_id)
+    events.lock(agent.team_id)
     if not Agent.objects.filter(pk=agent_id).exclude(status=status.value).update(status=status.value):
         raise Conflict(f"{agent.name} is {status.value} already.")
     kind = EventKind.AGENT_STOPPED if status is AgentStatus.STOPPED else EventKind.AGENT_RESUMED

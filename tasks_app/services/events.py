@@ -34,8 +34,7 @@ def append(
     Must be called inside the transaction of the change: the counter row stays locked until the commit, so numbers are
     gapless and a reader that has seen N has seen everything before it.
     """
-    if not transaction.get_connection().in_atomic_block:
-        raise RuntimeError("An event must commit together with its change.")
+    _must_be_atomic()
     if not Team.objects.filter(pk=team_id).update(last_seq=F("last_seq") + 1):
         raise NotFound("This team does not exist any more.")
     seq = Team.objects.values_list("last_seq", flat=True).get(pk=team_id)
@@ -57,11 +56,18 @@ def append(
     return seq
 
 
+def _must_be_atomic() -> None:
+    if not transaction.get_connection().in_atomic_block:
+        raise RuntimeError("An event must commit together with its change.")
+
+
 def lock(team_id: int) -> Team:
     """Return the team with its row locked until the commit: whoever decides by counting locks first.
 
-    SQLite locks the whole database at the start of a transaction (IMMEDIATE); PostgreSQL locks the row.
+    SQLite locks the whole database at the start of a transaction (IMMEDIATE); PostgreSQL locks the row. The team comes
+    before every other row: one order of locks, no deadlock.
     """
+    _must_be_atomic()
     team = Team.objects.select_for_update().filter(pk=team_id).first()
     if team is None:
         raise NotFound("This team does not exist any more.")

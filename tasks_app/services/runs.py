@@ -61,8 +61,8 @@ def claim_task(task_id: int, *, agent_id: int, actor: str) -> Run:
 
     Raises NotFound (no such agent in the team), Conflict (agent stopped or busy), Blocked or AlreadyClaimed.
     """
-    task = tasks.get(task_id)
-    team = events.lock(task.team_id)
+    team = events.lock(tasks.get(task_id).team_id)
+    task = tasks.get(task_id)  # as it is now that nobody else changes it
     agent = Agent.objects.filter(pk=agent_id, team_id=task.team_id).first()
     if agent is None:
         raise NotFound("There is no such agent in this team.", field="agent")
@@ -233,6 +233,11 @@ def note_session(run_id: str, fence: int, session_id: str) -> None:
 def note_process(run_id: str, fence: int, pid: int) -> None:
     """Remember the process group that works for the run, 0 once it is seen gone. Raises `LeaseLost`."""
     guard(run_id, fence, pid=pid)
+
+
+def set_window(run_id: str, window: int) -> None:
+    """Keep the model's window as its process reports it."""
+    Run.objects.filter(pk=run_id).update(context_window=window)
 
 
 def raise_context(run_id: str, tokens: int | None, window: int | None) -> None:

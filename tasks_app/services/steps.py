@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
+from tasks_app.domain import context
 from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import RunStatus, StepKind
@@ -148,13 +149,24 @@ def _apply_spent(run: Run, spent: Spent) -> None:
 
 
 def _apply_context(run: Run, drafts: Sequence[StepDraft]) -> None:
+    for draft in drafts:
+        if draft.context_window and draft.context_tokens is None and not draft.context_reset:
+            runs.set_window(run.pk, draft.context_window)
+            agents.set_window(run.agent_id, draft.context_window)
     readings = [d for d in drafts if d.context_tokens is not None or d.context_reset]
     if not readings:
         return
     last = readings[-1]
     tokens = None if last.context_reset else last.context_tokens
-    runs.raise_context(run.pk, tokens, last.context_window)
-    agents.set_context(run.agent_id, tokens=tokens, window=last.context_window)
+    window = last.context_window or _window(run.pk, last)
+    runs.raise_context(run.pk, tokens, window)
+    agents.set_context(run.agent_id, tokens=tokens, window=window)
+
+
+def _window(run_id: str, draft: StepDraft) -> int | None:
+    """The model's window: what the process has reported, else what its name says; the process only tells at a turn's end."""
+    known = Run.objects.values_list("context_window", flat=True).get(pk=run_id)
+    return known or (context.window_for(draft.usage.model) if draft.usage else None)
 
 
 def _now_text(drafts: Sequence[StepDraft]) -> str:
@@ -165,7 +177,7 @@ def _now_text(drafts: Sequence[StepDraft]) -> str:
         if draft.kind is StepKind.TOOL_CALL:
             given = draft.data.get("input") or {}
             target = given.get("command") or given.get("file_path") or given.get("pattern") or given.get("subject") or ""
-            name = str(draft.data.get("name") or draft.text or "tool").removeprefix("mcp__crew__")
+            name = str(draft.data.get("tool") or draft.text or "tool").removeprefix("mcp__crew__")
             return one_line(mask_secrets(f"{name} {target}".strip()), agents.NOW_LIMIT)
         if draft.kind is StepKind.SAID and draft.text.strip():
             return one_line(mask_secrets(draft.text), agents.NOW_LIMIT)
