@@ -16,6 +16,7 @@ _WORD_END = " \t\n;&|<>()"
 _LEADING = frozenset({"if", "then", "elif", "else", "while", "until", "do", "{", "!", "time"})
 _CLOSING = frozenset({"fi", "done", "}", "esac"})
 _HARD = frozenset({"case", "function", "coproc", "[[", "select"})
+_RESERVED = _LEADING | _CLOSING | _HARD
 
 
 @dataclass
@@ -282,7 +283,7 @@ class Scanner:
 
     def finish(self, part: _Building) -> None:
         """Store the part without the reserved words around it."""
-        if part.redirected_first and _begins_reserved(part.words):
+        if part.redirected_first and part.words and part.words[0].raw in _RESERVED:
             self.exact = False  # after a redirection they are not reserved, but names of programs
         leading = next((n for n, word in enumerate(part.words) if word.raw not in _LEADING), len(part.words))
         words = part.words[leading:]
@@ -294,8 +295,3 @@ class Scanner:
         if words or part.writes or part.reads:
             header = bool(words) and words[0].raw == "for"
             self.parts.append(Part(tuple(words), tuple(part.writes), tuple(part.reads), header))
-
-
-def _begins_reserved(words: list[Word]) -> bool:
-    """Whether the first word looks like a reserved one."""
-    return bool(words) and words[0].raw in _LEADING | _CLOSING | _HARD
