@@ -1,4 +1,4 @@
-"""What every page needs: the version and what waits for this person."""
+"""What every template may use without its view saying so."""
 
 from typing import Any
 
@@ -7,5 +7,5 @@ from django.http import HttpRequest
 
 
 def desk(request: HttpRequest) -> dict[str, Any]:
-    """Return the names that `base.html` uses."""
+    """Return the version."""
     return {"version": settings.VERSION}

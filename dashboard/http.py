@@ -1,10 +1,10 @@
-"""Expected failures become pages, fragments or JSON in one place: status from the error, words for people."""
+"""Expected failures become pages or JSON in one place: status from the error, words for people."""
 
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
 
+from dashboard.views import errors
 from tasks_app.domain.errors import DomainError
 
 
@@ -23,5 +23,7 @@ class DomainErrorMiddleware:
         if not isinstance(error, DomainError):
             return None
         if request.path.startswith("/api/"):
-            return JsonResponse({"error": {"code": error.code, "message": error.message, "field": error.field}}, status=error.status)
-        return render(request, "error.html", {"error": error}, status=error.status)
+            return JsonResponse(
+                {"error": {"code": error.code, "message": error.message, "field": error.field}}, status=error.status
+            )
+        return errors.page(request, error.status, message=error.message)

@@ -2,18 +2,32 @@
 
 from django.urls import URLPattern, path
 
-from dashboard.views import overview, session
+from dashboard.views import agents, errors, history, inbox, new_team, overview, session, tasks, teams
 
 urlpatterns: list[URLPattern] = [
     path("", overview.overview, name="overview"),
-    path("inbox/", overview.overview, name="inbox"),
-    path("inbox/<str:id>/", overview.overview, name="inbox-detail"),
-    path("teams/", overview.overview, name="teams"),
-    path("teams/new/", overview.overview, name="team-new"),
-    path("teams/<slug:slug>/", overview.overview, name="team"),
-    path("tasks/<int:pk>/", overview.overview, name="task"),
-    path("agents/<int:pk>/", overview.overview, name="agent"),
-    path("history/", overview.overview, name="history"),
+    path("inbox/", inbox.inbox, name="inbox"),
+    path("inbox/<slug:id>/", inbox.detail, name="inbox-detail"),
+    path("inbox/<slug:id>/answer/", inbox.answer, name="decision-answer"),
+    path("inbox/<slug:id>/snooze/", inbox.snooze, name="decision-snooze"),
+    path("teams/", teams.listing, name="teams"),
+    path("teams/new/", new_team.new_team, name="team-new"),
+    path("teams/new/plan/", new_team.create, name="team-create"),
+    path("teams/<slug:slug>/", teams.team, name="team"),
+    path("teams/<slug:slug>/action/", teams.act, name="team-action"),
+    path("teams/<slug:slug>/message/", teams.send_message, name="message-send"),
+    path("tasks/<int:pk>/", tasks.task, name="task"),
+    path("tasks/<int:pk>/action/", tasks.act, name="task-action"),
+    path("runs/<slug:id>/stop/", tasks.stop_run, name="run-stop"),
+    path("agents/<int:pk>/", agents.agent, name="agent"),
+    path("agents/<int:pk>/action/", agents.act, name="agent-action"),
+    path("history/", history.history, name="history"),
+    path("sign-in/", session.sign_in, name="sign-in"),
+    path("sign-in/<str:token>/", session.first_sign_in, name="first-sign-in"),
     path("sign-out/", session.sign_out, name="sign-out"),
-    path("live/", overview.overview, name="live"),
 ]
+
+handler400 = errors.bad_request
+handler403 = errors.forbidden
+handler404 = errors.not_found
+handler500 = errors.server_error

@@ -113,12 +113,18 @@ class Drawing:
         return self._done[key]
 
     def whole(self, block: Block, viewer: Viewer) -> str | None:
-        """Return the block with everything in it; None: it is gone."""
+        """Return the block with everything in it; None: it is gone. Level by level: cousins are read together, too."""
+        level = [block]
+        while level:
+            self.read(level, viewer)
+            level = [child for one in level for child in self.own(one, viewer).children.values()]
+        return self._joined(block, viewer)
+
+    def _joined(self, block: Block, viewer: Viewer) -> str | None:
         rendered = self.own(block, viewer)
-        self.read(rendered.children.values(), viewer)
         parts = NESTED.split(rendered.own or "")
         for at in range(1, len(parts), 2):
-            parts[at] = self.whole(rendered.children[parts[at]], viewer) or ""
+            parts[at] = self._joined(rendered.children[parts[at]], viewer) or ""
         return None if rendered.own is None else "".join(parts)
 
     def read(self, blocks: Iterable[Block], viewer: Viewer) -> None:

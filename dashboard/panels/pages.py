@@ -1,14 +1,27 @@
 """Which live blocks each page shows, containers first; what is nested in them is found when they are drawn."""
 
 from collections.abc import Callable, Mapping
+from urllib.parse import parse_qsl
 
-from dashboard.access import Viewer
+from dashboard.access import Viewer, require_team
+from dashboard.panels.agent_page import AgentHead
+from dashboard.panels.agents import AgentSet
 from dashboard.panels.attention import Attention
 from dashboard.panels.base import Block
+from dashboard.panels.board import Board, Filter, Table
+from dashboard.panels.decision import Decision
+from dashboard.panels.history import History
+from dashboard.panels.inbox_list import InboxList
 from dashboard.panels.kpis import Kpis
+from dashboard.panels.messages import Messages
 from dashboard.panels.nav import Nav, Tabs
+from dashboard.panels.task_page import Attempts, TaskActions, TaskHead
+from dashboard.panels.team_head import TeamBar
 from dashboard.panels.team_list import TeamList
+from dashboard.panels.transcript import Transcript
 from tasks_app.domain.errors import NotFound
+from tasks_app.selectors import agents, attempts, steps, teams
+from tasks_app.selectors import inbox as inbox_selector
 
 
 def blocks(page: str, arg: str, viewer: Viewer) -> list[Block]:
@@ -33,6 +46,72 @@ def overview(arg: str, viewer: Viewer) -> list[Block]:
     return [Kpis().block(viewer.team_ids), TeamList().block(viewer.team_ids)]
 
 
+def inbox(arg: str, viewer: Viewer) -> list[Block]:
+    """Return the list and the decision that is open; `arg` is its id, or `<id>?<kind>`."""
+    decision_id, _, kind = arg.partition("?")
+    team = inbox_selector.team_of(decision_id) if decision_id else None
+    listed = InboxList().block(kind, decision_id, viewer.team_ids)
+    if decision_id and (team is None or not viewer.can_see(team)):
+        raise NotFound("There is no such request, or you have no access to it.")
+    return [listed] if team is None else [listed, Decision().block(decision_id, team)]
+
+
+def team(arg: str, viewer: Viewer) -> list[Block]:
+    """Return the head, the board or table, the agents and the messages; `arg` is the address, then `?` and the filter."""
+    slug, _, query = arg.partition("?")
+    found = teams.identity(slug)
+    if found is None:
+        raise NotFound("There is no such team, or you have no access to it.", field="team")
+    require_team(viewer, found.pk)
+    chosen = Filter.parse(query)
+    tasks = Table() if chosen.view == "table" else Board()
+    return [
+        TeamBar().block(found.pk),
+        tasks.block(found.pk, chosen.query),
+        AgentSet().block(found.pk),
+        Messages().block(found.pk),
+    ]
+
+
+def task(arg: str, viewer: Viewer) -> list[Block]:
+    """Return the head, the attempts and the actions of a task; `arg` is its number in the database."""
+    pk = _number(arg)
+    found = attempts.team_of(pk)
+    if found is None:
+        raise NotFound("There is no such task, or you have no access to it.")
+    require_team(viewer, found)
+    return [TaskHead().block(pk, found), Attempts().block(pk, found), TaskActions().block(pk, found)]
+
+
+def agent(arg: str, viewer: Viewer) -> list[Block]:
+    """Return the head, the transcript and the messages of an agent; `arg` is its number, then `?` and the window."""
+    number, _, query = arg.partition("?")
+    pk = _number(number)
+    card = agents.by_ids([pk]).get(pk)
+    if card is None:
+        raise NotFound("There is no such agent, or you have no access to it.")
+    require_team(viewer, card.team_id)
+    chosen = dict(parse_qsl(query[:500]))
+    run = steps.where(chosen.get("run", ""))
+    found: list[Block] = [AgentHead().block(pk, card.team_id)]
+    if run is not None and (run[0], run[2]) == (card.team_id, pk):
+        before = _number(chosen["before"]) if "before" in chosen else 0
+        found.append(Transcript().block(chosen["run"], chosen.get("only", ""), before, card.team_id))
+    return [*found, Messages().block(card.team_id, pk)]
+
+
+def history(arg: str, viewer: Viewer) -> list[Block]:
+    """Return the newest events, where the page shows them; `arg` is the filter as a query string."""
+    block = History().block(arg, viewer.team_ids)
+    return [block] if block.keys else []
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise NotFound("There is no such page.", field="arg")
+    return int(text)
+
+
 def plain(arg: str, viewer: Viewer) -> list[Block]:
     """Return nothing: the page itself is not live."""
     return []
@@ -40,6 +119,12 @@ def plain(arg: str, viewer: Viewer) -> list[Block]:
 
 PAGES: Mapping[str, Callable[[str, Viewer], list[Block]]] = {
     "overview": overview,
+    "inbox": inbox,
+    "team": team,
+    "teams": plain,
+    "task": task,
+    "agent": agent,
+    "history": history,
     "team-new": plain,
     "error": plain,
 }

@@ -8,11 +8,12 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from tasks_app.domain.context import Level
 from tasks_app.selectors.states import ContextUse
 
 register = template.Library()
 
-WARN, CRITICAL = 80, 90
+SAID_LEVELS = (Level.WARN, Level.CRITICAL)
 COMPACTED_NEWS_S = 600
 """For so long after a compaction the fresh percentage says that it comes from one."""
 
@@ -121,9 +122,8 @@ def context_text(use: ContextUse | None) -> str:
     """`63%`, `81% · warn`, `92% · critical`, `>100% · critical`, `context not reported`, `context not reported · compacted`."""
     if use is None or use.percent is None:
         return "context not reported" + (" · compacted" if use and use.compacted_at else "")
-    percent = use.percent
-    text = f"{percent}%" if percent <= 100 else ">100%"
-    return f"{text} · {word}" if (word := level_word(percent)) else text
+    text = ">100%" if use.reading.over else f"{use.percent}%"
+    return f"{text} · {use.level.value}" if use.level in SAID_LEVELS else text
 
 
 @register.filter
@@ -138,15 +138,10 @@ def context_tokens(use: ContextUse | None) -> str:
     return f"{tokens(use.tokens)} of {tokens(use.window)}" if use and use.percent is not None else ""
 
 
-def level_word(percent: int) -> str:
-    """`critical` from 90, `warn` from 80, else nothing."""
-    return "critical" if percent >= CRITICAL else "warn" if percent >= WARN else ""
-
-
 @register.filter
-def percent_level(percent: int | None) -> str:
-    """The CSS class of a share: `crit`, `warn` or nothing."""
-    return {"critical": "crit", "warn": "warn"}.get(level_word(percent), "") if percent is not None else ""
+def context_level(use: ContextUse | None) -> str:
+    """The CSS class of a context: `crit`, `warn` or nothing."""
+    return {Level.CRITICAL: "crit", Level.WARN: "warn"}.get(use.level, "") if use else ""
 
 
 @register.filter

@@ -1,6 +1,7 @@
 """Small drawn parts: icons, pills and bars. Bars are SVG attributes, for the content policy forbids inline style."""
 
 import datetime as dt
+from collections.abc import Mapping
 from typing import Any
 
 from django import template
@@ -9,7 +10,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from dashboard.templatetags.crew_format import _time, bar, clock, context_text, level_word, minutes, percent_level, span_s
+from dashboard.templatetags.crew_format import _time, bar, clock, context_level, minutes, span_s
 from dashboard.templatetags.crew_words import Look, look
 from tasks_app.selectors.states import ContextUse
 
@@ -36,13 +37,13 @@ def pill(state: str, family: str, word: str = "") -> SafeString:
 def state_icon(state: str, family: str) -> SafeString:
     """The icon of a state in its colour, with the word for screen readers."""
     found: Look = look(state, family)
-    return format_html('<span class="{}">{}<span class="vh">{}</span></span>', found.css.replace("s-", "t-"), icon(found.icon), found.word)
+    return format_html(
+        '<span class="{}">{}<span class="vh">{}</span></span>', found.css.replace("s-", "t-"), icon(found.icon), found.word
+    )
 
 
-MARKS = mark_safe('<rect class="mark" x="80" width=".6" height="8"/><rect class="mark" x="90" width=".6" height="8"/>')  # noqa: S308 - constant
-HATCH = mark_safe(  # noqa: S308 - constant
-    '<path class="hatch" d="M0 8 8 0M12 8 20 0M24 8 32 0M36 8 44 0M48 8 56 0M60 8 68 0M72 8 80 0M84 8 92 0"/>'
-)
+MARKS = mark_safe('<rect class="mark" x="80" width=".6" height="8"/><rect class="mark" x="90" width=".6" height="8"/>')
+HATCH = mark_safe('<path class="hatch" d="M0 8 8 0M12 8 20 0M24 8 32 0M36 8 44 0M48 8 56 0M60 8 68 0M72 8 80 0M84 8 92 0"/>')
 
 
 @register.simple_tag
@@ -55,14 +56,15 @@ def context_meter(use: ContextUse | None, name: str) -> SafeString:
             name,
             HATCH,
         )
-    words = f"{percent} percent" + {"warn": ", warning", "critical": ", critical"}.get(level_word(percent), "")
+    level = context_level(use)
+    words = f"{percent} percent" + {"warn": ", warning", "crit": ", critical"}.get(level, "")
     return format_html(
         '<svg class="meter" role="meter" aria-label="{} context" aria-valuemin="0" aria-valuemax="100" aria-valuenow="{}" '
         'aria-valuetext="{}" viewBox="0 0 100 8" preserveAspectRatio="none"><rect class="{}" width="{}" height="8"/>{}</svg>',
         name,
         bar(percent),
         words,
-        percent_level(percent),
+        level,
         bar(percent),
         MARKS,
     )
@@ -107,9 +109,21 @@ def window_bar(since: dt.datetime | None, low: float, high: float, until: dt.dat
 
 
 @register.filter
-def get(mapping: dict[str, Any], key: str) -> Any:
-    """Return a value by a key that a template holds in a variable."""
-    return mapping.get(key)
+def get(mapping: object, key: str) -> Any:
+    """Return a value by a key that a template holds in a variable; None where there is no such thing."""
+    return mapping.get(key) if isinstance(mapping, Mapping) else None
+
+
+@register.filter
+def pairs(mapping: object) -> list[tuple[Any, Any]]:
+    """Return key and value of each entry (`.items` would find a key of that name first)."""
+    return list(mapping.items()) if isinstance(mapping, Mapping) else []
+
+
+@register.filter
+def is_list(value: object) -> bool:
+    """Whether a value is a list."""
+    return isinstance(value, list | tuple)
 
 
 @register.filter

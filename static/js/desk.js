@@ -1,0 +1,90 @@
+// What pages do by themselves: answers that stay inert for a moment and are sent once, countdowns, small conveniences.
+// No page needs it: every form works without scripts.
+(() => {
+  const INERT = 500, BOUND = 10_000;
+
+  // An answer counts only 500 ms after its request, or a changed text of it, has come into view: no click meant for
+  // something else may land on it. Bound to the payload's hash, so that a redrawn but unchanged card stays live.
+  const seen = new Map();
+  let until = 0;
+  const arm = () => {
+    for (const card of document.querySelectorAll("[data-decision]")) {
+      if (seen.get(card.dataset.decision) === card.dataset.payload) continue;
+      seen.set(card.dataset.decision, card.dataset.payload);
+      until = performance.now() + INERT;
+      document.documentElement.dataset.inert = "";
+      setTimeout(() => { if (performance.now() >= until - 1) delete document.documentElement.dataset.inert; }, INERT);
+    }
+  };
+
+  // "Sending…" lasts ten seconds at most; a second press within them does nothing.
+  const sending = new Map();
+  const say = (form, text) => {
+    const status = form.querySelector("[data-answer-status]");
+    if (!status) return;
+    status.textContent = text;
+    status.hidden = !text;
+  };
+  const failed = (form, why) => {
+    sending.delete(form.dataset.answer);
+    say(form, `Not delivered: ${why}. Your text is kept. Try again.`);
+  };
+  document.addEventListener("submit", (event) => {
+    const form = event.target.closest?.("[data-answer]");
+    if (!form) return;
+    const id = form.dataset.answer;
+    if (performance.now() < until || sending.has(id)) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      return;
+    }
+    const mark = {};
+    sending.set(id, mark);
+    setTimeout(() => { if (sending.get(id) === mark && form.isConnected) failed(form, "no answer within 10 seconds"); }, BOUND);
+    say(form, "Sending…");
+  }, true);
+  document.addEventListener("htmx:error", (event) => {
+    const form = event.target.closest?.("[data-answer]");
+    if (form) failed(form, "the server cannot be reached");
+  });
+  document.addEventListener("htmx:after:request", (event) => {
+    const form = event.target.closest?.("[data-answer]");
+    if (!form) return;
+    const status = event.detail?.ctx?.response?.raw?.status ?? event.detail?.ctx?.response?.status ?? 0;
+    if (status >= 500) failed(form, "server error");
+    else sending.delete(form.dataset.answer);
+  });
+
+  // After an answer the next request's heading has the focus.
+  document.addEventListener("htmx:after:swap", () => {
+    arm();
+    if (document.activeElement === document.body) document.querySelector("[data-decision] h2")?.focus({ preventScroll: true });
+  });
+
+  // Countdowns; what counts up is ticked by live.js.
+  const two = (n) => String(n).padStart(2, "0");
+  const tick = () => {
+    for (const node of document.querySelectorAll("time[data-until]")) {
+      const left = Math.max(0, Math.floor((Date.parse(node.dateTime) - Date.now()) / 1000));
+      const hours = Math.floor(left / 3600), minutes = Math.floor(left / 60) % 60;
+      const text = hours ? `${hours}:${two(minutes)}:${two(left % 60)}` : `${minutes}:${two(left % 60)}`;
+      if (node.textContent !== text) node.textContent = text;
+    }
+  };
+  setInterval(() => { if (!document.hidden) tick(); }, 1000);
+
+  // A menu closes with Escape and when something else is pressed.
+  const menus = () => document.querySelectorAll("details.menu[open]");
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    for (const menu of menus()) { menu.open = false; menu.querySelector("summary")?.focus(); }
+  });
+  document.addEventListener("pointerdown", (event) => {
+    for (const menu of menus()) if (!menu.contains(event.target)) menu.open = false;
+  });
+
+  new MutationObserver(arm).observe(document.getElementById("main") ?? document.body, {
+    subtree: true, childList: true, attributes: true, attributeFilter: ["data-payload"],
+  });
+  arm();
+})();

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from django.db.models import Case, CharField, Exists, OuterRef, QuerySet, Value, When
 
+from tasks_app.domain.context import Level, Usage, usage
 from tasks_app.domain.statuses import DecisionStatus, TaskStatus
 from tasks_app.models import Decision, Dependency, Task
 
@@ -89,9 +90,19 @@ class ContextUse:
     compacted_at: dt.datetime | None = None
 
     @property
+    def reading(self) -> Usage:
+        """The percentage and what it asks for."""
+        return usage(self.tokens, self.window)
+
+    @property
     def percent(self) -> int | None:
-        """Whole percent, rounded down, so that 80 is never said below 80."""
-        return self.tokens * 100 // self.window if self.tokens is not None and self.window else None
+        """Whole percent, rounded half up; None while it is unknown."""
+        return self.reading.percent
+
+    @property
+    def level(self) -> Level:
+        """What the exact share asks for."""
+        return self.reading.level
 
 
 def over_time(started_at: dt.datetime | None, expected_max_min: float, now: dt.datetime) -> bool:

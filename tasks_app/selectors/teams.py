@@ -7,14 +7,13 @@ from decimal import Decimal
 
 from django.db.models import Count, Q
 
+from tasks_app.domain.budget import PACE_MIN_S
+from tasks_app.domain.context import Level
 from tasks_app.domain.statuses import DecisionStatus, TaskStatus, TeamStatus
 from tasks_app.models import Decision, Task, Team
 from tasks_app.selectors import agents
 from tasks_app.selectors.agents import AgentCard
 from tasks_app.selectors.states import URGENCY, AgentState, TaskState, TeamState, with_state
-
-CONTEXT_CRITICAL = 90
-PACE_AFTER_S = 600
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class TeamSummary:
     def pace_usd(self, now: dt.datetime) -> Decimal | None:
         """What the whole team will have cost if the rest costs like what is done; None before ten minutes or a done task."""
         running_s = ((self.ended_at or now) - self.created_at).total_seconds()
-        if self.used_usd is None or running_s < PACE_AFTER_S or not self.counts.done:
+        if self.used_usd is None or running_s < PACE_MIN_S or not self.counts.done:
             return None
         return self.used_usd * self.counts.total / self.counts.done
 
@@ -121,9 +120,25 @@ def marks(team_ids: Collection[int]) -> list[Mark]:
     return [Mark(*row, waiting.get(row[0], 0), failed.get(row[0], 0)) for row in rows]
 
 
-def by_slug(slug: str) -> Team | None:
-    """Return the team of that address, or None."""
-    return Team.objects.filter(slug=slug).first()
+def slug_of(team_pk: int) -> str | None:
+    """Return the address of a team, or None."""
+    return Team.objects.filter(pk=team_pk).values_list("slug", flat=True).first()
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Which team it is."""
+
+    pk: int
+    slug: str
+    name: str
+    rehearsal: bool
+
+
+def identity(slug: str) -> Identity | None:
+    """Return the team of that address, or None; one query."""
+    row = Team.objects.filter(slug=slug).values_list("pk", "slug", "name", "rehearsal").first()
+    return Identity(*row) if row else None
 
 
 def _counts(team_ids: Collection[int]) -> Mapping[int, Counts]:
@@ -177,7 +192,7 @@ def rollup(counts: Counts, waiting: int, crew: Sequence[AgentCard]) -> TeamState
         TeamState.LOST: any(card.state is AgentState.LOST for card in crew),
         TeamState.OVER_TIME: any(card.over and card.state is AgentState.WORKING for card in crew),
         TeamState.BLOCKED: counts.stuck > 0 or standing,
-        TeamState.CONTEXT: any((card.context.percent or 0) >= CONTEXT_CRITICAL and card.run is not None for card in crew),
+        TeamState.CONTEXT: any(card.context.level is Level.CRITICAL and card.run is not None for card in crew),
         TeamState.IN_FLIGHT: counts.in_flight > 0,
         TeamState.QUEUED: counts.queued > 0 or counts.total == 0,
         TeamState.DONE: True,

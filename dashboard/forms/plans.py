@@ -1,0 +1,74 @@
+"""Reads the form of New team: the plan's text or file, the folder its relative paths mean, and whether to rehearse."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.http import HttpRequest
+
+from tasks_app.domain import plan as plans
+from tasks_app.domain.errors import Invalid, TooLarge
+from tasks_app.domain.plan_model import Plan
+from tasks_app.domain.text import clean
+from tasks_app.management import plan_files
+from tasks_app.services.teams import Source
+from tasks_app.task_types import registry
+
+MAX_PLAN = 1_000_000
+
+
+@dataclass(frozen=True)
+class Given:
+    """What was posted, as the form shows it again."""
+
+    text: str = ""
+    base: str = ""
+    rehearsal: bool = False
+    checked: str = ""
+
+    @property
+    def digest(self) -> str:
+        """Names exactly what was checked: a plan is started only as it was seen."""
+        return hashlib.sha256(repr((self.text, self.base, self.rehearsal)).encode()).hexdigest()
+
+
+def read(request: HttpRequest) -> Given:
+    """Return what was posted; a chosen file takes the place of the text. Raises `TooLarge` or `Invalid`."""
+    file = request.FILES.get("file")
+    if file is not None:
+        if (file.size or 0) > MAX_PLAN:
+            raise TooLarge(f"The plan has {file.size:,} bytes; at most {MAX_PLAN:,} are taken.", field="file")
+        text = _decoded(file.read())
+    else:
+        text = request.POST.get("plan", "")
+    if len(text) > MAX_PLAN:
+        raise TooLarge(f"The plan has {len(text):,} characters; at most {MAX_PLAN:,} are taken.", field="plan")
+    return Given(
+        text=clean(text).replace("\r\n", "\n"),
+        base=clean(request.POST.get("base", "")).strip()[:1000],
+        rehearsal=bool(request.POST.get("rehearsal")),
+        checked=request.POST.get("checked", "")[:64],
+    )
+
+
+def check(given: Given) -> tuple[Plan, Source]:
+    """Return the plan and its source; raises `Invalid` naming every problem at once."""
+    plan = plans.parse(given.text, known_types=registry.TYPES, source="The plan")
+    base = _folder(given.base)
+    return plan, Source(given.text, base, plan_files.script_of(plan, base))
+
+
+def _decoded(raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise Invalid("The file is not UTF-8 text. Save it as UTF-8 and choose it again.", field="file") from None
+
+
+def _folder(text: str) -> Path:
+    path = Path(text).expanduser() if text else Path.home()
+    if not path.is_absolute():
+        raise Invalid("Give the folder as an absolute path, such as /home/anna/plans.", field="base")
+    if not path.is_dir():
+        raise Invalid(f"There is no folder {path} on the machine that runs Crewdesk.", field="base")
+    return path.resolve()

@@ -1,0 +1,70 @@
+"""The blocks of a task's page: what it is, its attempts side by side, and what the lead can do with it."""
+
+from typing import Any
+
+from dashboard.access import Viewer
+from dashboard.panels.base import Block
+from tasks_app.domain.statuses import OPEN_RUN
+from tasks_app.selectors import attempts
+from tasks_app.selectors.states import TaskState
+from tasks_app.services import keys
+
+
+def _keys(task_pk: int, team_pk: int) -> frozenset[str]:
+    return frozenset({keys.task(task_pk), keys.tasks(team_pk)})
+
+
+class TaskHead:
+    """State and reason, what is asked for, what it waits for and what waits for it, evidence and output."""
+
+    name = "task-head"
+    template = "panels/task_head.html"
+
+    def block(self, task_pk: int, team_pk: int) -> Block:
+        """Return the head of one task."""
+        return Block(f"{self.name}-{task_pk}", self.name, (task_pk,), _keys(task_pk, team_pk), team_pk)
+
+    def context(self, block: Block, viewer: Viewer) -> dict[str, Any] | None:
+        """Return the task in full, or None when it is gone."""
+        found = attempts.page(int(block.args[0]))
+        return None if found is None else {"task": found, "card": found.card}
+
+
+class Attempts:
+    """Every attempt with its dossier, side by side."""
+
+    name = "task-attempts"
+    template = "panels/task_attempts.html"
+
+    def block(self, task_pk: int, team_pk: int) -> Block:
+        """Return the attempts of one task."""
+        return Block(f"{self.name}-{task_pk}", self.name, (task_pk,), _keys(task_pk, team_pk), team_pk)
+
+    def context(self, block: Block, viewer: Viewer) -> dict[str, Any] | None:
+        """Return the attempts, or None when the task is gone."""
+        found = attempts.page(int(block.args[0]))
+        return None if found is None else {"attempts": attempts.of_task(int(block.args[0])), "card": found.card}
+
+
+class TaskActions(TaskHead):
+    """Reassign with guidance, complete by hand, cancel, reopen, move, change the budget."""
+
+    name = "task-actions"
+    template = "panels/task_actions.html"
+
+    def context(self, block: Block, viewer: Viewer) -> dict[str, Any] | None:
+        """Return the task, who it can be given to, and which acts make sense in its state."""
+        found = attempts.page(int(block.args[0]))
+        if found is None:
+            return None
+        card = found.card
+        runs = attempts.of_task(card.pk)
+        return {
+            "task": found,
+            "card": card,
+            "members": attempts.members(card.team_id),
+            "last": runs[-1] if runs else None,
+            "open": next((run for run in runs if run.status in OPEN_RUN), None),
+            "ended": card.state in (TaskState.DONE, TaskState.CANCELLED),
+            "movable": card.state is TaskState.QUEUED,
+        }

@@ -1,0 +1,186 @@
+"""Hostile text made fit to be shown: ANSI stripped, Markdown through an allow-list, JSON and diffs as plain text."""
+
+import difflib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import nh3
+from django import template
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+
+from tasks_app.domain.statuses import StepKind
+from tasks_app.domain.text import clean, cut, mask_json, mask_secrets, one_line, strip_ansi
+from tasks_app.selectors.steps import StepLine
+
+register = template.Library()
+
+MAX_SHOWN = 20_000
+"""Code points of one text on a page; what is longer says by how much it was cut."""
+TAGS = {
+    *("p", "br", "hr", "strong", "em", "s", "code", "pre", "blockquote", "ul", "ol", "li"),
+    *("table", "thead", "tbody", "tr", "th", "td", "a"),
+}
+SCHEMES = {"http", "https", "mailto"}
+MAX_DIFF_LINES = 2_000
+
+
+class _PlainHeadings(RendererHTML):
+    """Renders headings as bold paragraphs (they are the agent's, not the page's) and shows where each link leads."""
+
+    def heading_open(self, *_: Any) -> str:
+        """Open a bold paragraph."""
+        return "<p><strong>"
+
+    def heading_close(self, *_: Any) -> str:
+        """Close it."""
+        return "</strong></p>\n"
+
+    def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        """Never load an image: name it and its address."""
+        token = tokens[idx]
+        return nh3.clean_text(f"[image: {token.content} {token.attrs.get('src', '')}]")
+
+    def link_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        """Close a link and say its address, unless its text is the address already."""
+        depth, start = 0, idx
+        for start in range(idx, -1, -1):
+            depth += {"link_close": 1, "link_open": -1}.get(tokens[start].type, 0)
+            if depth == 0:
+                break
+        href = str(tokens[start].attrs.get("href", ""))
+        text = "".join(token.content for token in tokens[start + 1 : idx])
+        return "</a>" if text == href else f"</a> ({nh3.clean_text(href)})"
+
+
+_markdown = MarkdownIt("commonmark", {"html": False, "linkify": False}, renderer_cls=_PlainHeadings).enable(
+    ["table", "strikethrough"]
+)
+
+
+@register.filter
+def markdown(text: str) -> SafeString:
+    """Return an agent's Markdown as safe HTML: no raw HTML, images, ids or styles; links are nofollow and show their address."""
+    html = _markdown.render(shown(text))
+    return mark_safe(  # noqa: S308 - nh3 has let through nothing but TAGS
+        nh3.clean(html, tags=TAGS, attributes={"a": {"href"}}, url_schemes=SCHEMES, link_rel="nofollow noopener noreferrer")
+    )
+
+
+@register.filter
+def shown(text: object) -> str:
+    """Return a text fit for a page: clean, without ANSI, secrets masked, at most `MAX_SHOWN` code points."""
+    whole = mask_secrets(strip_ansi(clean(str(text))))
+    if len(whole) <= MAX_SHOWN:
+        return whole
+    return cut(whole, MAX_SHOWN) + f"\n[{len(whole) - MAX_SHOWN:,} more characters are not shown]"
+
+
+@register.filter
+def brief(text: object, limit: int = 200) -> str:
+    """Return a text as one clean line of at most `limit` code points."""
+    return one_line(mask_secrets(str(text)), limit)
+
+
+@register.filter
+def pretty(value: object) -> str:
+    """Return JSON with an indent of two, cleaned and masked; a text stays as it is."""
+    if isinstance(value, str):
+        return shown(value)
+    return shown(json.dumps(mask_json(value), indent=2, ensure_ascii=False, default=str))
+
+
+class DiffLine(NamedTuple):
+    """One line of a difference: `+`, `-` or a space, and the text."""
+
+    sign: str
+    text: str
+
+
+@register.filter
+def compared(new: str, old: str) -> list[DiffLine]:
+    """Return the lines of `new` against `old`, three lines of context around each change."""
+    before, after = shown(old).splitlines(), shown(new).splitlines()
+    lines = difflib.unified_diff(before, after, lineterm="", n=3)
+    return [DiffLine(line[0], line[1:]) for line in list(lines)[2:MAX_DIFF_LINES] if line and not line.startswith("@@")]
+
+
+@register.filter
+def diff_lines(diff: str) -> list[DiffLine]:
+    """Return a unified diff line by line, headers as context."""
+    lines = shown(diff).splitlines()[:MAX_DIFF_LINES]
+    return [DiffLine(" " if line[:3] in ("+++", "---") else line[:1] or " ", line) for line in lines]
+
+
+class Call(NamedTuple):
+    """A tool call for people: what to show large, how it is named, and the rest of the input."""
+
+    label: str
+    text: str
+    old: str | None
+    rest: Mapping[str, Any]
+
+
+@register.filter
+def call_of(payload: Mapping[str, Any]) -> Call:
+    """Return the part of a tool call that a person must read: the command, the file and its change, or the whole input."""
+    given = payload.get("input")
+    given = given if isinstance(given, Mapping) else {"input": given}
+    if payload.get("tool") == "Bash" and isinstance(given.get("command"), str):
+        return Call("Command", given["command"], None, _without(given, "command", "description"))
+    path = str(given.get("file_path") or given.get("notebook_path") or "")
+    if path and isinstance(given.get("new_string"), str):
+        rest = _without(given, "file_path", "old_string", "new_string")
+        return Call(f"Change of {path}", given["new_string"], str(given.get("old_string") or ""), rest)
+    if path and isinstance(given.get("content"), str):
+        return Call(f"New content of {path}", given["content"], None, _without(given, "file_path", "content"))
+    return Call("Input", pretty(given), None, {})
+
+
+def _without(given: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if name not in names}
+
+
+SPEAKER: Mapping[str, str] = {
+    StepKind.SAID: "says",
+    StepKind.THOUGHT: "thinks",
+    StepKind.PROMPT: "is told",
+    StepKind.NOTICE: "notice",
+    StepKind.SUBTASK: "sub-task",
+    StepKind.RESULT: "turn ended",
+}
+
+
+@register.filter
+def speaker(line: StepLine) -> str:
+    """Who or what a step comes from: the tool by name, else a verb. Text that is not the lead's never looks like it."""
+    if line.kind in (StepKind.TOOL_CALL, StepKind.TOOL_RESULT):
+        name = one_line(line.tool or "tool", 60).removeprefix("mcp__crew__")
+        return name if line.kind is StepKind.TOOL_CALL else f"{name} →"
+    origin = one_line(str(line.data.get("from", "")), 30)
+    return f"{SPEAKER[line.kind]} ({origin})" if origin and line.kind is StepKind.PROMPT else SPEAKER[line.kind]
+
+
+@register.filter
+def step_call(line: StepLine) -> Call:
+    """Return what a recorded tool call is about."""
+    if "input" not in line.data:
+        return Call("Input", str(line.data.get("preview", "")), None, {})
+    found = call_of({"tool": line.tool, "input": line.data["input"]})
+    return found if found.label != "Input" else found._replace(text=_summary(line.data["input"]))
+
+
+def _summary(given: object) -> str:
+    """The first short texts of an input: a file, a pattern, an address."""
+    values = given.values() if isinstance(given, Mapping) else [given]
+    return one_line(mask_secrets(" · ".join(str(value) for value in values if isinstance(value, str | int) and value != "")), 200)
+
+
+@register.filter
+def line_count(text: str) -> int:
+    """How many lines a text has."""
+    return text.count("\n") + 1 if text else 0

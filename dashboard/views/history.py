@@ -1,0 +1,27 @@
+"""History: what happened, newest first, by team and kind."""
+
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_GET
+
+from dashboard.panels.history import KINDS, History, parse
+from dashboard.views.page import Page
+from tasks_app.selectors import teams
+
+
+@require_GET
+def history(request: HttpRequest) -> HttpResponse:
+    """Show one page of the log."""
+    chosen = parse(request.META.get("QUERY_STRING", ""))
+    query = urlencode({name: "1" if value is True else value for name, value in chosen.items() if value})
+    page = Page.open(request, "history", query)
+    marks = teams.marks(page.viewer.team_ids)
+    context = {
+        "log": History().block(query, page.viewer.team_ids),
+        "chosen": chosen,
+        "kinds": KINDS,
+        "teams": marks,
+        "rehearsal": any(mark.rehearsal and mark.pk == chosen["team"] for mark in marks),
+    }
+    return page.render("pages/history.html", context)

@@ -1,0 +1,128 @@
+"""The Inbox: what waits, one decision in full, and the answers to it."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from dashboard.access import require_team
+from dashboard.forms import decisions as forms
+from dashboard.panels.decision import Decision
+from dashboard.panels.inbox_list import InboxList
+from dashboard.templatetags.crew_words import choice_word
+from dashboard.views.page import Page
+from tasks_app.domain.errors import DomainError, NotFound
+from tasks_app.domain.statuses import DecisionKind
+from tasks_app.selectors import inbox as selector
+from tasks_app.services import actions
+
+GONE = "There is no such request, or you have no access to it."
+
+
+@require_GET
+def inbox(request: HttpRequest) -> HttpResponse:
+    """Show the list and, beside it, what has waited longest."""
+    page = Page.open(request, "inbox", _kind(request))
+    items = selector.open_items(page.viewer.team_ids, kind=_kind(request))
+    first = selector.detail(items[0].id) if items else None
+    page.arg = _arg(first.item.id if first else "", page.arg)
+    return _render(page, first, picked=False)
+
+
+@require_GET
+def detail(request: HttpRequest, id: str) -> HttpResponse:
+    """Show one decision: open to be answered, closed to be read."""
+    page = Page.open(request, "inbox", _arg(id, _kind(request)))
+    found = _find(page, id)
+    return _render(page, found, picked=True)
+
+
+@require_POST
+def answer(request: HttpRequest, id: str) -> HttpResponse:
+    """Answer a decision, then go on to the next one that waits; a refused answer shows what happened and keeps the text."""
+    page = Page.open(request, "inbox", id)
+    found = _find(page, id, act=True)
+    try:
+        given = forms.read(found.item.kind, found.payload, request.POST)
+        actions.answer(
+            id,
+            choice=given.choice,
+            note=given.note,
+            data=given.data,
+            version=given.version,
+            payload_hash=given.payload_hash,
+            actor=page.viewer.actor,
+        )
+    except DomainError as problem:
+        return _refused(page, id, problem, forms.posted(found.item.kind, found.payload, request.POST))
+    messages.success(request, f"{choice_word(given.choice).capitalize()}: {found.item.title}")
+    return _next(page)
+
+
+@require_POST
+def snooze(request: HttpRequest, id: str) -> HttpResponse:
+    """Put a decision aside for some minutes; it stays counted."""
+    page = Page.open(request, "inbox", id)
+    _find(page, id, act=True)
+    minutes = request.POST.get("minutes", "5")
+    try:
+        actions.snooze(id, minutes=int(minutes) if minutes.isascii() and minutes.isdigit() else 5, actor=page.viewer.actor)
+    except DomainError as problem:
+        return _refused(page, id, problem, {})
+    return _next(page)
+
+
+def _kind(request: HttpRequest) -> str:
+    kind = request.GET.get("kind", "")
+    return kind if kind in set(DecisionKind) else ""
+
+
+def _arg(id: str, kind: str) -> str:
+    return f"{id}?{kind}" if kind else id
+
+
+def _find(page: Page, id: str, *, act: bool = False) -> selector.Detail:
+    found = selector.detail(id)
+    if found is None or not page.viewer.can_see(found.item.team_id):
+        raise NotFound(GONE)
+    require_team(page.viewer, found.item.team_id, act=act)
+    return found
+
+
+def _next(page: Page) -> HttpResponse:
+    now = timezone.now()
+    items = selector.open_items(page.viewer.team_ids)
+    awake = [item for item in items if item.snoozed_until is None or item.snoozed_until <= now]
+    return redirect("inbox-detail", awake[0].id) if awake else redirect("inbox")
+
+
+def _refused(page: Page, id: str, problem: DomainError, posted: dict[str, Any]) -> HttpResponse:
+    return _render(page, _find(page, id), picked=True, problem=problem, posted=posted)
+
+
+def _render(
+    page: Page,
+    found: selector.Detail | None,
+    *,
+    picked: bool,
+    problem: DomainError | None = None,
+    posted: dict[str, Any] | None = None,
+) -> HttpResponse:
+    kind, teams = _kind(page.request), page.viewer.team_ids
+    answered, last = selector.answered_since(teams, timezone.localtime().replace(hour=0, minute=0, second=0))
+    context = {
+        "list": InboxList().block(kind, found.item.id if found else "", teams),
+        "decision": Decision().block(found.item.id, found.item.team_id) if found else None,
+        "posted": posted,
+        "picked": picked,
+        "kinds": list(DecisionKind),
+        "kind": kind,
+        "answered_today": answered,
+        "last_answer": last,
+        "rehearsal": bool(found and found.item.rehearsal),
+        "title": found.item.title if found and picked else "",
+    }
+    return page.render("pages/inbox.html", context, problem=problem)

@@ -1,0 +1,108 @@
+"""New team: paste or upload a plan, check it, look at the preview, start. Nothing runs before the last button."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_POST
+
+from dashboard.forms import plans as forms
+from dashboard.forms.plans import Given
+from dashboard.views.page import Page
+from tasks_app.domain import graph
+from tasks_app.domain.errors import DomainError, Invalid
+from tasks_app.domain.plan_model import Plan, Task
+from tasks_app.execution.environment import key_source
+from tasks_app.services import actions
+
+EXAMPLE = Path(settings.BASE_DIR) / "examples" / "billing" / "plan.yaml"
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a plan will do, before it does it."""
+
+    plan: Plan
+    tasks: tuple[tuple[int, Task], ...]
+    first: tuple[str, ...]  # labels of the tasks that start at once
+    roles: int
+    shortest_min: float  # minutes along the longest chain, by the lower estimates
+    longest_min: float
+    workspace: str
+
+
+@require_GET
+def new_team(request: HttpRequest) -> HttpResponse:
+    """Show the empty form, or the example plan in it (`?example=1`)."""
+    page = Page.open(request, "team-new")
+    given = Given(rehearsal=_must_rehearse())
+    if request.GET.get("example") and EXAMPLE.is_file():
+        given = Given(EXAMPLE.read_text("utf-8"), str(EXAMPLE.parent), rehearsal=True)
+    return _render(page, given)
+
+
+@require_POST
+def create(request: HttpRequest) -> HttpResponse:
+    """Check a plan (`do=check`), or start exactly the one that was checked (`do=start`)."""
+    page = Page.open(request, "team-new")
+    given = Given()
+    try:
+        given = forms.read(request)
+        plan, source = forms.check(given)
+        if request.POST.get("do") != "start" or given.checked != given.digest:
+            return _render(page, given, preview=preview(plan, source.base))
+        if not given.rehearsal and _must_rehearse():
+            raise Invalid(
+                "There is no API key and no signed-in Claude Code: tick Rehearsal, or set ANTHROPIC_API_KEY.", field="rehearsal"
+            )
+        team = actions.start_team(
+            plan, source=source, user_id=page.viewer.user_id, rehearsal=given.rehearsal, actor=page.viewer.actor
+        )
+    except DomainError as problem:
+        return _render(page, given, problem=problem)
+    messages.success(request, f"{team.name} is started.")
+    return redirect("team", team.slug)
+
+
+def preview(plan: Plan, base: Path) -> Preview:
+    """Return what the plan will do. Durations are along the longest chain of dependencies, with nobody waiting for anybody."""
+    deps = {place: plan.needs(task) for place, task in enumerate(plan.tasks)}
+    free = [task.label for place, task in enumerate(plan.tasks) if not deps[place]]
+    windows = [_window(task) for task in plan.tasks]
+    space = plan.workspace
+    where = str((base / space.path).resolve()) if space.path else ""
+    how = {"copy": "a copy of", "in_place": "in place:", "git": "a clone of"}[space.mode]
+    return Preview(
+        plan=plan,
+        tasks=tuple(enumerate(plan.tasks, 1)),
+        first=tuple(free[: plan.limits.parallel]),
+        roles=len({agent.role for agent in plan.agents}),
+        shortest_min=graph.critical_path(deps, {place: low for place, (low, _) in enumerate(windows)}).total,
+        longest_min=graph.critical_path(deps, {place: high for place, (_, high) in enumerate(windows)}).total,
+        workspace=f"{how} {where}" if where else "a new, empty folder",
+    )
+
+
+def _window(task: Task) -> tuple[float, float]:
+    low, high = task.expected_minutes
+    return float(low), float(high)
+
+
+def _must_rehearse() -> bool:
+    return settings.REHEARSE or not key_source()
+
+
+def _render(page: Page, given: Given, *, preview: Preview | None = None, problem: DomainError | None = None) -> HttpResponse:
+    context: dict[str, Any] = {
+        "given": given,
+        "preview": preview,
+        "must_rehearse": _must_rehearse(),
+        "problems": problem.problems if isinstance(problem, Invalid) else (),
+        "has_example": EXAMPLE.is_file(),
+        "rehearsal": bool(preview and given.rehearsal),
+    }
+    return page.render("pages/new_team.html", context, problem=problem)

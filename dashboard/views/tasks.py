@@ -1,0 +1,145 @@
+"""A task's page, and what the lead can do with a task or an attempt."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_POST
+
+from dashboard.access import require_team
+from dashboard.forms import fields
+from dashboard.panels.task_page import Attempts, TaskActions, TaskHead
+from dashboard.views.act import Act, choose, perform
+from dashboard.views.page import Page
+from tasks_app.domain.errors import DomainError, NotFound
+from tasks_app.selectors import attempts as selector
+from tasks_app.selectors import steps
+from tasks_app.services import actions, budgets, task_edits
+
+GONE = "There is no such task, or you have no access to it."
+
+
+@require_GET
+def task(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show a task with its attempts."""
+    page = Page.open(request, "task", str(pk))
+    return _render(page, pk, _team(page, pk))
+
+
+@require_POST
+def act(request: HttpRequest, pk: int) -> HttpResponse:
+    """Reassign, complete by hand, cancel, reopen, move, change the budget or take a rule back."""
+    page = Page.open(request, "task", str(pk))
+    team_pk = _team(page, pk, act=True)
+    return perform(
+        request,
+        lambda: choose(request, _acts(request, pk, page.viewer.actor))(),
+        done=lambda: redirect("task", pk),
+        refused=lambda problem: _render(page, pk, team_pk, problem=problem, posted=_posted(request)),
+    )
+
+
+@require_POST
+def stop_run(request: HttpRequest, id: str) -> HttpResponse:
+    """Stop an attempt."""
+    page = Page.open(request, "task")
+    where = steps.where(id)
+    if where is None or not page.viewer.can_see(where[0]):
+        raise NotFound("There is no such attempt, or you have no access to it.")
+    team_pk, task_pk, _ = where
+    require_team(page.viewer, team_pk, act=True)
+    page.arg = str(task_pk)
+
+    def stop() -> str:
+        actions.stop_run(id, actor=page.viewer.actor)
+        return "The attempt is being stopped. Its task waits until you start it again."
+
+    return perform(
+        request,
+        stop,
+        done=lambda: redirect("task", task_pk),
+        refused=lambda problem: _render(page, task_pk, team_pk, problem=problem),
+    )
+
+
+def _team(page: Page, pk: int, *, act: bool = False) -> int:
+    team_pk = selector.team_of(pk)
+    if team_pk is None or not page.viewer.can_see(team_pk):
+        raise NotFound(GONE)
+    require_team(page.viewer, team_pk, act=act)
+    return team_pk
+
+
+def _acts(request: HttpRequest, pk: int, actor: str) -> dict[str, Act]:
+    post = request.POST
+
+    def reassign() -> str:
+        guidance = fields.text(post, "guidance")
+        actions.reassign(pk, agent_id=fields.pk(post, "agent"), guidance=guidance, start=post.get("start", "clean"), actor=actor)
+        return "Reassigned: the next attempt starts as soon as the agent is free."
+
+    def complete() -> str:
+        actions.complete_by_hand(pk, note=fields.text(post, "note"), actor=actor)
+        return "Completed by hand."
+
+    def cancel() -> str:
+        actions.cancel(pk, why=fields.text(post, "why"), actor=actor)
+        return "Cancelled. What depends on it stays blocked."
+
+    def reopen() -> str:
+        actions.reopen(pk, why=fields.text(post, "why"), actor=actor)
+        return "Opened again."
+
+    def budget() -> str:
+        budgets.set_task(pk, usd=fields.money(post, "usd"), tokens=fields.count(post, "tokens"), actor=actor)
+        return "The budget is set."
+
+    def revoke() -> str:
+        rule = fields.pk(post, "rule")
+        if rule is None or rule not in selector.rule_ids(pk):
+            raise NotFound("There is no such rule in this task.", field="rule")
+        task_edits.revoke_rule(rule, actor=actor)
+        return "The rule is taken back: such calls ask again."
+
+    def move(up: bool) -> Act:
+        return lambda: task_edits.move(pk, up=up, actor=actor)
+
+    return {
+        "reassign": reassign,
+        "complete": complete,
+        "cancel": cancel,
+        "reopen": reopen,
+        "budget": budget,
+        "revoke": revoke,
+        "up": move(True),
+        "down": move(False),
+    }
+
+
+def _posted(request: HttpRequest) -> dict[str, Any]:
+    """Return what the forms show again; only texts, and the agent as a number."""
+    names = ("guidance", "start", "note", "why")
+    agent = request.POST.get("agent", "")
+    return {name: request.POST.get(name, "")[: fields.MAX_TEXT] for name in names} | {
+        "agent": int(agent) if agent.isascii() and agent.isdigit() and len(agent) < 19 else None
+    }
+
+
+def _render(
+    page: Page, pk: int, team_pk: int, *, problem: DomainError | None = None, posted: dict[str, Any] | None = None
+) -> HttpResponse:
+    found = selector.page(pk)
+    if found is None:
+        raise NotFound(GONE)
+    context = {
+        "label": found.card.label,
+        "title": found.card.title,
+        "slug": found.team_slug,
+        "team_name": found.team_name,
+        "rehearsal": found.rehearsal,
+        "head": TaskHead().block(pk, team_pk),
+        "attempts": Attempts().block(pk, team_pk),
+        "acts": TaskActions().block(pk, team_pk),
+        "posted": posted,
+    }
+    return page.render("pages/task.html", context, problem=problem)

@@ -1,0 +1,126 @@
+"""The board of a team, and what its lead can do with the team as a whole."""
+
+from dataclasses import replace
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_POST
+
+from dashboard.access import require_team
+from dashboard.forms import fields
+from dashboard.panels.agents import AgentSet
+from dashboard.panels.board import Board, Filter, Table
+from dashboard.panels.messages import Messages
+from dashboard.panels.team_head import TeamBar
+from dashboard.views.act import choose, perform
+from dashboard.views.page import Page
+from tasks_app.domain.errors import DomainError, NotFound
+from tasks_app.selectors import attempts
+from tasks_app.selectors import teams as selector
+from tasks_app.services import actions, budgets
+
+
+@require_GET
+def listing(request: HttpRequest) -> HttpResponse:
+    """List the teams by name: how a phone, which has no rail, gets to them."""
+    page = Page.open(request, "teams")
+    return page.render("pages/teams.html", {"teams": selector.marks(page.viewer.team_ids)})
+
+
+@require_GET
+def team(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the board or the table of a team."""
+    chosen = Filter.parse(request.META.get("QUERY_STRING", ""))
+    page = Page.open(request, "team", f"{slug}?{chosen.query}" if chosen.query else slug)
+    return _render(page, find(page, slug), chosen)
+
+
+@require_POST
+def act(request: HttpRequest, slug: str) -> HttpResponse:
+    """Pause, resume, stop, or change the budget of a team."""
+    page = Page.open(request, "team", slug)
+    found = find(page, slug, act=True)
+    return perform(
+        request,
+        lambda: choose(request, _acts(request, found, page.viewer.actor))(),
+        done=lambda: redirect("team", slug),
+        refused=lambda problem: _render(page, found, Filter(), problem=problem),
+    )
+
+
+@require_POST
+def send_message(request: HttpRequest, slug: str) -> HttpResponse:
+    """Write to an agent; from its own page (`back`) one comes back to that page."""
+    page = Page.open(request, "team", slug)
+    found = find(page, slug, act=True)
+    to, back = fields.text(request.POST, "to", 200), request.POST.get("back", "")
+
+    def send() -> str:
+        body = fields.text(request.POST, "body", fields.MAX_TEXT, needed="Write something first.")
+        actions.send_message(found.pk, to=to, body=body, actor=page.viewer.actor)
+        return f"Message for {to} is on its way."
+
+    posted = {"to": to, "body": request.POST.get("body", "")[: fields.MAX_TEXT]}
+    return perform(
+        request,
+        send,
+        done=lambda: redirect("agent", int(back)) if back.isascii() and back.isdigit() else redirect("team", slug),
+        refused=lambda problem: _render(page, found, Filter(), problem=problem, posted=posted),
+    )
+
+
+def find(page: Page, slug: str, *, act: bool = False) -> selector.Identity:
+    """Return the team of that address; raises NotFound where there is none or the viewer may not see it."""
+    found = selector.identity(slug)
+    if found is None:
+        raise NotFound("There is no such team, or you have no access to it.", field="team")
+    require_team(page.viewer, found.pk, act=act)
+    return found
+
+
+def _acts(request: HttpRequest, found: selector.Identity, actor: str) -> dict[str, Any]:
+    def pause() -> str:
+        actions.pause_team(found.pk, actor=actor)
+        return f"{found.name} is paused: what runs goes on, nothing new starts."
+
+    def resume() -> str:
+        actions.resume_team(found.pk, actor=actor)
+        return f"{found.name} takes up work again."
+
+    def stop() -> str:
+        count = actions.stop_team(found.pk, actor=actor)
+        return f"{found.name} is stopped. {count} open attempt{'' if count == 1 else 's'} will end; their tasks go back to the queue."
+
+    def budget() -> str:
+        usd, tokens = fields.money(request.POST, "usd"), fields.count(request.POST, "tokens")
+        budgets.set_team(found.pk, usd=usd, tokens=tokens, actor=actor)
+        return "The budget is set."
+
+    return {"pause": pause, "resume": resume, "stop": stop, "budget": budget}
+
+
+def _render(
+    page: Page,
+    found: selector.Identity,
+    chosen: Filter,
+    *,
+    problem: DomainError | None = None,
+    posted: dict[str, Any] | None = None,
+) -> HttpResponse:
+    tasks = Table() if chosen.view == "table" else Board()
+    context = {
+        "slug": found.slug,
+        "team_name": found.name,
+        "rehearsal": found.rehearsal,
+        "bar": TeamBar().block(found.pk),
+        "tasks": tasks.block(found.pk, chosen.query),
+        "agents": AgentSet().block(found.pk),
+        "messages_block": Messages().block(found.pk),
+        "members": attempts.members(found.pk),
+        "filter": chosen,
+        "board_query": replace(chosen, view="board").query,
+        "table_query": replace(chosen, view="table", column="").query,
+        "posted": posted,
+    }
+    return page.render("pages/team.html", context, problem=problem)

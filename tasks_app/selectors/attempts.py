@@ -1,0 +1,182 @@
+"""A task in full: what it asks for, what came of it, and every attempt with its dossier."""
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from tasks_app.domain.statuses import REASON_HELP, AgentStatus, Reason, RunStatus, TaskStatus
+from tasks_app.models import Agent, Dependency, Run, Task, TaskRule
+from tasks_app.selectors import tasks
+from tasks_app.selectors.states import ContextUse
+from tasks_app.selectors.tasks import Link, TaskCard
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One run of a task."""
+
+    id: str
+    number: int
+    status: RunStatus
+    reason: str  # a word of `Reason`, or nothing while it is open
+    help: str  # what a person can do about the reason
+    detail: str
+    raw: str
+    agent_pk: int
+    agent: str
+    started_at: dt.datetime | None
+    ended_at: dt.datetime | None
+    tokens: int
+    cached_tokens: int
+    cost_usd: Decimal | None  # None: not reported
+    peak: ContextUse
+    guidance: str
+    start_from: str
+    result: str
+    dossier: Mapping[str, Any]
+    handoffs: int
+    stopping: bool
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """An acceptance criterion and the evidence for it, which may be empty."""
+
+    text: str
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A permission rule that the lead allowed for one task."""
+
+    pk: int
+    rule: str
+    by: str
+    at: dt.datetime
+
+
+@dataclass(frozen=True)
+class Member:
+    """An agent that a task can be given to."""
+
+    pk: int
+    name: str
+    role: str
+    active: bool
+
+
+@dataclass(frozen=True)
+class TaskPage:
+    """All that a task's page says besides its card."""
+
+    card: TaskCard
+    team_slug: str
+    team_name: str
+    rehearsal: bool
+    description: str
+    criteria: tuple[Criterion, ...]
+    evidence: tuple[tuple[str, str], ...]  # evidence that belongs to no criterion, e.g. completed by hand
+    guidance: str
+    output: str
+    completed_while_blocked_by: str
+    budget_usd: Decimal | None
+    budget_tokens: int | None
+    needs: tuple[Link, ...]
+    dependants: tuple[Link, ...]
+    rules: tuple[Rule, ...]
+
+
+def team_of(task_id: int) -> int | None:
+    """Return the team of a task, or None."""
+    return Task.objects.filter(pk=task_id).values_list("team_id", flat=True).first()
+
+
+def page(task_id: int) -> TaskPage | None:
+    """Return a task with its surroundings, or None; a constant number of queries."""
+    card = tasks.one(task_id)
+    if card is None:
+        return None
+    task = Task.objects.select_related("team").get(pk=task_id)
+    criteria, rest = _criteria(task)
+    return TaskPage(
+        card=card,
+        team_slug=task.team.slug,
+        team_name=task.team.name,
+        rehearsal=task.team.rehearsal,
+        description=task.description,
+        criteria=criteria,
+        evidence=rest,
+        guidance=task.guidance,
+        output=task.output,
+        completed_while_blocked_by=task.completed_while_blocked_by,
+        budget_usd=task.budget_usd,
+        budget_tokens=task.budget_tokens,
+        needs=_links("needs", task_id=task_id),
+        dependants=_links("task", needs_id=task_id),
+        rules=tuple(
+            Rule(row.pk, row.rule, row.by, row.at) for row in TaskRule.objects.filter(task_id=task_id).order_by("at", "pk")
+        ),
+    )
+
+
+def of_task(task_id: int) -> list[Attempt]:
+    """Return the attempts of a task, oldest first; one query."""
+    return [_attempt(run) for run in Run.objects.filter(task_id=task_id).select_related("agent").order_by("attempt")]
+
+
+def rule_ids(task_id: int) -> frozenset[int]:
+    """Return the rules that belong to a task; one query."""
+    return frozenset(TaskRule.objects.filter(task_id=task_id).values_list("pk", flat=True))
+
+
+def members(team_id: int) -> list[Member]:
+    """Return the agents of a team in their order; one query."""
+    rows = Agent.objects.filter(team_id=team_id).values_list("pk", "name", "role", "status")
+    return [Member(pk, name, role, status == AgentStatus.ACTIVE) for pk, name, role, status in rows]
+
+
+def _attempt(run: Run) -> Attempt:
+    cached = run.cache_read_tokens
+    return Attempt(
+        id=run.pk,
+        number=run.attempt,
+        status=RunStatus(run.status),
+        reason=run.reason,
+        help=REASON_HELP.get(Reason(run.reason), "") if run.reason in set(Reason) else "",
+        detail=run.detail,
+        raw=run.raw,
+        agent_pk=run.agent_id,
+        agent=run.agent.name,
+        started_at=run.started_at,
+        ended_at=run.ended_at,
+        tokens=run.input_tokens + run.cache_creation_tokens + cached + run.output_tokens,
+        cached_tokens=cached,
+        cost_usd=run.cost_usd,
+        peak=ContextUse(run.context_peak, run.context_window),
+        guidance=run.guidance,
+        start_from=run.start_from,
+        result=run.result,
+        dossier=run.dossier,
+        handoffs=run.handoffs,
+        stopping=run.stop_asked_at is not None and run.ended_at is None,
+    )
+
+
+def _criteria(task: Task) -> tuple[tuple[Criterion, ...], tuple[tuple[str, str], ...]]:
+    """Evidence is kept by the text of its criterion or by its number, counted from 1."""
+    given = {str(key): str(value) for key, value in task.evidence.items()} if isinstance(task.evidence, dict) else {}
+    found, used = [], set()
+    for number, text in enumerate(task.criteria, 1):
+        key = next((key for key in (str(text), str(number)) if key in given), None)
+        used.add(key)
+        found.append(Criterion(str(text), given.get(key, "") if key else ""))
+    return tuple(found), tuple((key, value) for key, value in given.items() if key not in used)
+
+
+def _links(side: str, **where: int) -> tuple[Link, ...]:
+    names = (f"{side}_id", f"{side}__number", f"{side}__title", f"{side}__status")
+    rows = Dependency.objects.filter(**where).order_by(f"{side}__number").values_list(*names)
+    return tuple(Link(pk, number, title, TaskStatus(status)) for pk, number, title, status in rows)
