@@ -8,13 +8,14 @@ from hashlib import sha256
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from tasks_app import wake
 from tasks_app.decision_kinds import registry
 from tasks_app.decision_kinds.base import Given, payload_hash
-from tasks_app.domain.errors import AlreadyAnswered, DecisionGone, Invalid, LeaseLost, NotFound, Stale
+from tasks_app.domain.errors import AlreadyAnswered, DecisionGone, Forbidden, Invalid, LeaseLost, NotFound, Stale
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.ids import DECISION_PREFIX, new_id
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus
@@ -144,10 +145,12 @@ def answer(
 ) -> Decision:
     """Store the lead's answer: the first one wins. Wakes the waiting agent, or makes the parked run due.
 
-    Raises `AlreadyAnswered` (who and when), `DecisionGone` (why), `Stale` (what is shown has changed) or `Invalid`.
+    Raises `AlreadyAnswered` (who and when), `DecisionGone` (why), `Stale` (what is shown has changed), `Forbidden` (an agent
+    answers) or `Invalid` naming the field.
     """
-    decision = get(decision_id)
-    events.lock(decision.team_id)
+    if actor.startswith("agent:"):
+        raise Forbidden("Only people answer. What an agent says is never consent.")
+    events.lock(get(decision_id).team_id)
     decision = get(decision_id)
     _must_be_open(decision)
     if version != decision.version or payload_hash != decision.payload_hash:
@@ -192,8 +195,7 @@ def _must_be_open(decision: Decision) -> None:
 def _wake_run(decision: Decision, *, why: str) -> None:
     if not decision.run_id:
         return
-    others = Decision.objects.filter(run_id=decision.run_id, status=DecisionStatus.OPEN.value).exists()
-    if not others:
+    if not has_open(decision.run_id):
         runs.make_due(decision.run_id, why=why)
     transaction.on_commit(partial(wake.run, decision.run_id), robust=True)
 
@@ -223,11 +225,19 @@ def undelivered(run_id: str) -> list[Decision]:
     return list(Decision.objects.filter(run_id=run_id, status__in=done, consumed_at=None).order_by("opened_at", "pk"))
 
 
-def consume(run_id: str, tool_use_ids: Sequence[str]) -> None:
-    """The resumable transcript holds the effect of these calls: their answers are spent for good."""
-    Decision.objects.filter(run_id=run_id, tool_use_id__in=tool_use_ids, consumed_at=None).exclude(
-        status=DecisionStatus.OPEN.value
-    ).filter(Q(delivered_fence__isnull=False) | Q(status=DecisionStatus.EXPIRED.value)).update(consumed_at=timezone.now())
+def consume(run_id: str, fence: int, *, results: Sequence[str], told: Sequence[str]) -> None:
+    """The resumable transcript holds the effect of these answers: they are spent for good.
+
+    `results`: tool calls that came back; one that was refused only because the run was parked has not had its answer yet.
+    `told`: what the prompt of this life said of answers given while no process waited; naming the call or the decision.
+    """
+    closed = Decision.objects.filter(run_id=run_id, consumed_at=None).exclude(status=DecisionStatus.OPEN.value)
+    handed = Q(delivered_fence__isnull=False) | Q(status=DecisionStatus.EXPIRED.value)
+    now = timezone.now()
+    closed.filter(handed, tool_use_id__in=[pk for pk in results if pk]).update(consumed_at=now)
+    closed.filter(Q(tool_use_id__in=told) | Q(pk__in=told)).update(
+        consumed_at=now, delivered_fence=Coalesce(F("delivered_fence"), fence), delivered_at=Coalesce(F("delivered_at"), now)
+    )
 
 
 @transaction.atomic
@@ -240,6 +250,7 @@ def withdraw(decision_id: str, *, why: str, actor: str = events.SYSTEM) -> bool:
     )
     if landed:
         _event(EventKind.DECISION_WITHDRAWN, decision, actor=actor, data={"kind": decision.kind, "why": why})
+        _wake_run(decision, why=why)
     return bool(landed)
 
 
@@ -250,27 +261,32 @@ def withdraw_all(*, why: str, actor: str = events.SYSTEM, run_id: str = "", task
     return sum(withdraw(pk, why=why, actor=actor) for pk in list(open_ones))
 
 
-@transaction.atomic
 def expire_due() -> int:
-    """open → expired where a timeout that was set has run out: counts as a refusal, never as consent."""
-    due = Decision.objects.select_related("team").filter(status=DecisionStatus.OPEN.value, expires_at__lte=timezone.now())
-    count = 0
-    for decision in list(due):
-        events.lock(decision.team_id)
-        count += Decision.objects.filter(pk=decision.pk, status=DecisionStatus.OPEN.value).update(
-            status=DecisionStatus.EXPIRED.value,
-            closed_why="nobody answered in time",
-            choice=EXPIRED_CHOICE.get(decision.kind, ""),
-            note="Nobody answered in time. This is not consent.",
-        )
+    """open → expired where a timeout that was set has run out: counts as a refusal, never as consent; returns how many."""
+    due = Decision.objects.filter(status=DecisionStatus.OPEN.value, expires_at__lte=timezone.now())
+    return sum(_expire(pk) for pk in list(due.values_list("pk", flat=True)))
+
+
+@transaction.atomic
+def _expire(decision_id: str) -> bool:
+    decision = get(decision_id)
+    events.lock(decision.team_id)
+    landed = Decision.objects.filter(pk=decision_id, status=DecisionStatus.OPEN.value).update(
+        status=DecisionStatus.EXPIRED.value,
+        closed_why="nobody answered in time",
+        choice=EXPIRED_CHOICE.get(decision.kind, ""),
+        note="Nobody answered in time. This is not consent.",
+    )
+    if landed:
         _event(EventKind.DECISION_EXPIRED, decision, data={"kind": decision.kind})
         _wake_run(decision, why="nobody answered in time")
-    return count
+    return bool(landed)
 
 
 @transaction.atomic
 def snooze(decision_id: str, *, minutes: int, actor: str) -> None:
     """Quiet the reminders for a while; it stays open and counted."""
+    events.lock(get(decision_id).team_id)
     decision = get(decision_id)
     _must_be_open(decision)
     if not 1 <= minutes <= 24 * 60:
@@ -281,12 +297,12 @@ def snooze(decision_id: str, *, minutes: int, actor: str) -> None:
 
 def has_open(run_id: str) -> bool:
     """Whether the run waits for the lead."""
-    return Decision.objects.filter(run_id=run_id, status=DecisionStatus.OPEN.value).exists()
+    return Decision.objects.filter(runs.WAITS, run_id=run_id, status=DecisionStatus.OPEN.value).exists()
 
 
 def mark_parked_for_lost(run_id: str) -> bool:
     """The process that waited is gone: the request stays open, its answer is kept. Returns whether there was one."""
-    return bool(Decision.objects.filter(run_id=run_id, status=DecisionStatus.OPEN.value).update(parked=True))
+    return bool(Decision.objects.filter(runs.WAITS, run_id=run_id, status=DecisionStatus.OPEN.value).update(parked=True))
 
 
 def running_state(run_id: str) -> str:

@@ -7,7 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from tasks_app.domain.events import EventKind
-from tasks_app.domain.statuses import Reason, RunStatus
+from tasks_app.domain.statuses import Reason, RunStatus, TaskStatus
 from tasks_app.domain.text import clean, clean_json, cut, mask_json, mask_secrets
 from tasks_app.models import Run
 from tasks_app.services import agents, events, runs, tasks
@@ -45,6 +45,19 @@ def end_pending(run_id: str, ending: Ending, *, actor: str) -> bool:
         return False
     _settle(run, ending, actor=actor)
     return True
+
+
+def stopped_as_asked(run: Run, *, detail: str = "", dossier: dict[str, Any] | None = None) -> Ending:
+    """The ending of a run whose process is seen gone after a person asked for it (`runs.ask_to_stop`)."""
+    superseded = run.stop_reason == Reason.SUPERSEDED.value
+    return Ending(
+        RunStatus.KILLED,
+        Reason.SUPERSEDED if superseded else Reason.STOPPED,
+        detail or f"Stopped by {run.stop_asked_by}.",
+        counts=False,
+        held=run.stop_reason == Reason.STOPPED.value,
+        dossier=dossier,
+    )
 
 
 def stopped_by(actor: str, *, reason: Reason, held: bool) -> Ending:
@@ -86,6 +99,7 @@ def _settle(run: Run, ending: Ending, *, actor: str) -> None:
             evidence=report.get("evidence") or {},
             output=report.get("summary") or ending.result,
             actor=actor,
+            sources=(TaskStatus.IN_PROGRESS.value,),
         )
         return
     tasks.mark_released(

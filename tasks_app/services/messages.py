@@ -3,11 +3,11 @@
 from functools import partial
 
 from django.db import IntegrityError, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from tasks_app import wake
-from tasks_app.domain.errors import Forbidden, Invalid, NotFound, TooLarge
+from tasks_app.domain.errors import Forbidden, Invalid, LeaseLost, NotFound, TooLarge
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.ids import MESSAGE_PREFIX, new_id
 from tasks_app.domain.names import suggest
@@ -40,6 +40,7 @@ def send(
     """
     text = mask_secrets(clean(body)).strip()
     _check(text, priority)
+    events.lock(team_id)
     sender = Agent.objects.filter(pk=sender_agent_id).first() if sender_agent_id else None
     recipient = None if sender and to.strip().lower() in (LEAD, "the lead", "human") else _recipient(team_id, to)
     if sender and recipient and sender.pk == recipient.pk:
@@ -54,14 +55,14 @@ def send(
         recipient_name=names[1],
         body=text,
         priority=priority,
-        dedupe_key=dedupe_key,
+        dedupe_key=dedupe_key[:120] if dedupe_key else None,
         created_at=timezone.now(),
     )
     try:
         with transaction.atomic():
             message.save(force_insert=True)
     except IntegrityError:
-        return Message.objects.get(team_id=team_id, dedupe_key=dedupe_key)
+        return Message.objects.get(team_id=team_id, dedupe_key=message.dedupe_key)
     touched = {keys.messages(team_id)} | {keys.agent(a.pk) for a in (sender, recipient) if a}
     events.append(
         team_id,
@@ -103,17 +104,22 @@ def _recipient(team_id: int, to: str) -> Agent:
     )
 
 
-@transaction.atomic
 def take_due(agent_id: int, *, run_id: str, fence: int) -> list[Message]:
-    """Hand over what waits for the agent: each message goes to one life of one run.
+    """Hand over what waits for the agent: each message goes to one life of one run. Raises `LeaseLost`.
 
     One that an earlier life took but whose transcript never held it (`read_at` is null) is handed over again.
     """
-    due = list(
-        Message.objects.select_for_update()
-        .filter(recipient_id=agent_id)
-        .filter(Q(delivered_at=None) | Q(read_at=None, delivered_run=run_id, delivered_fence__lt=fence))
-    )
+    mine = Q(delivered_run=run_id, delivered_fence=fence)
+    due = Message.objects.filter(recipient_id=agent_id).filter(Q(delivered_at=None) | Q(read_at=None) & ~mine)
+    return _take(due, agent_id, run_id, fence) if due.exists() else []  # this is asked often: no lock where nothing waits
+
+
+@transaction.atomic
+def _take(waiting: QuerySet[Message], agent_id: int, run_id: str, fence: int) -> list[Message]:
+    events.lock(Agent.objects.values_list("team_id", flat=True).get(pk=agent_id))
+    if not Run.objects.filter(pk=run_id, agent_id=agent_id, fence=fence, status=RunStatus.RUNNING.value).exists():
+        raise LeaseLost(f"Run {run_id} belongs to another worker now.")
+    due = list(waiting.all())
     for message in due:
         Message.objects.filter(pk=message.pk).update(delivered_at=timezone.now(), delivered_run=run_id, delivered_fence=fence)
         events.append(
@@ -127,9 +133,9 @@ def take_due(agent_id: int, *, run_id: str, fence: int) -> list[Message]:
     return due
 
 
-def mark_read(message_ids: list[str]) -> None:
-    """The resumable transcript holds them."""
-    Message.objects.filter(pk__in=message_ids, read_at=None).update(read_at=timezone.now())
+def mark_read(message_ids: list[str], *, run_id: str) -> None:
+    """The resumable transcript of the run they were handed to holds them."""
+    Message.objects.filter(pk__in=message_ids, delivered_run=run_id, read_at=None).update(read_at=timezone.now())
 
 
 def mark_seen_by_lead(team_id: int) -> None:

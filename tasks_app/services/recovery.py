@@ -1,19 +1,22 @@
 """Recovery: gives work back to the queue when its worker is gone. It never runs work itself; every worker may call it."""
 
+import logging
+from datetime import datetime
 from functools import partial
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Max
 from django.utils import timezone
 
 from tasks_app import wake
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.leases import CRASHES, NEVER, RENUDGE_S
-from tasks_app.domain.statuses import DecisionKind, Reason, RunStatus, TeamStatus
-from tasks_app.models import Run, Team
+from tasks_app.domain.statuses import DecisionKind, DecisionStatus, Reason, RunStatus, TeamStatus
+from tasks_app.models import Decision, Event, Run, Team
 from tasks_app.services import agents, decisions, endings, events, keys, runs, scheduling, workers
 from tasks_app.services.clock import DatabaseNow, now_s
 
+logger = logging.getLogger(__name__)
 STALL_MINUTES = 15.0
 """A running run that has done nothing for so long is shown as stalled, unless the team's limits say otherwise."""
 
@@ -41,9 +44,11 @@ def _take_back(run_id: str, fence: int, *, check_lease: bool) -> bool:
     if not mine.exists():
         return False
     if run.stop_asked_at:
-        return _end(run, fence, Reason.STOPPED, f"Stopped by {run.stop_asked_by}; its worker was lost before it could say so.")
+        words = f"Stopped by {run.stop_asked_by}; its worker was lost before it could say so."
+        return _end(run, fence, endings.stopped_as_asked(run, detail=words))
     if run.crashes + 1 >= CRASHES:
-        return _end(run, fence, Reason.CRASHED, f"The worker was lost {CRASHES} times in a row without one new step.")
+        words = f"The worker was lost {CRASHES} times in a row without one new step."
+        return _end(run, fence, endings.Ending(RunStatus.FAILED, Reason.CRASHED, words))
     waits = decisions.mark_parked_for_lost(run_id)
     mine.update(
         status=RunStatus.PENDING.value,
@@ -63,11 +68,8 @@ def _take_back(run_id: str, fence: int, *, check_lease: bool) -> bool:
     return True
 
 
-def _end(run: Run, fence: int, reason: Reason, detail: str) -> bool:
-    stopped = reason is Reason.STOPPED
-    status = RunStatus.KILLED if stopped else RunStatus.FAILED
-    superseded = run.stop_reason == Reason.SUPERSEDED.value
-    endings.finish(run.pk, fence, endings.Ending(status, reason, detail, counts=not stopped, held=stopped and not superseded))
+def _end(run: Run, fence: int, ending: endings.Ending) -> bool:
+    endings.finish(run.pk, fence, ending)
     decisions.withdraw_all(why="its run ended", run_id=run.pk)
     return True
 
@@ -91,28 +93,61 @@ def renudge() -> list[str]:
 
 
 def open_stalls() -> int:
-    """Running runs that have been quiet for long get a `stall` decision; returns how many were opened."""
+    """Running runs that have been quiet for long get a `stall` decision; returns how many were opened.
+
+    Waiting for the lead is not being quiet, and time before this life of the run, or before an answer, does not count.
+    """
     opened = 0
     for run in Run.objects.select_related("team", "task", "agent").filter(status=RunStatus.RUNNING.value):
-        minutes = float(run.team.limits.get("stall_minutes") or STALL_MINUTES)
-        since = run.last_step_at or run.started_at or run.created_at
-        quiet_s = (timezone.now() - since).total_seconds()
-        if quiet_s > minutes * 60 and not decisions.has_open(run.pk):
+        most_s = 60 * float(run.team.limits.get("stall_minutes") or STALL_MINUTES)
+        if _quiet_s(run.last_step_at or run.started_at or run.created_at) <= most_s or decisions.has_open(run.pk):
+            continue
+        quiet_s = _quiet_s(_last_sign(run))
+        if quiet_s > most_s:
             payload = {"quiet_s": int(quiet_s), "last": run.agent.now_text}
             opened += decisions.open_by_system(kind=DecisionKind.STALL, task=run.task, run=run, payload=payload) is not None
     return opened
 
 
+def _quiet_s(since: datetime) -> float:
+    return (timezone.now() - since).total_seconds()
+
+
+def _last_sign(run: Run) -> datetime:
+    """When the run last did something, its present life began, or the lead last answered it."""
+    started = Event.objects.filter(team_id=run.team_id, kind=EventKind.RUN_STARTED.value, run_id=run.pk).aggregate(at=Max("at"))
+    answered = Decision.objects.filter(run=run).aggregate(at=Max("answered_at"))
+    signs = (run.last_step_at, run.started_at, run.created_at, started["at"], answered["at"])
+    return max(sign for sign in signs if sign is not None)
+
+
+def close_stalls() -> int:
+    """A stall ends by itself when its run does something or has no process any more; returns how many were closed."""
+    open_ones = Decision.objects.select_related("run").filter(kind=DecisionKind.STALL.value, status=DecisionStatus.OPEN.value)
+    closed = 0
+    for decision in open_ones:
+        run = decision.run
+        if run is None or run.status != RunStatus.RUNNING.value:
+            closed += decisions.withdraw(decision.pk, why="its process is gone")
+        elif run.last_step_at and run.last_step_at > decision.opened_at:
+            closed += decisions.withdraw(decision.pk, why="the agent goes on by itself")
+    return closed
+
+
 def tick_all() -> None:
-    """Schedule every active team: the slow twin of the ticks that follow each change."""
+    """Schedule every active team: the slow twin of the ticks that follow each change. A fault in one stays in that one."""
     for team_id in Team.objects.filter(status=TeamStatus.ACTIVE.value, ended_at=None).values_list("pk", flat=True):
-        scheduling.tick(team_id)
+        try:
+            scheduling.tick(team_id)
+        except Exception:
+            logger.exception("team %s could not be scheduled", team_id)
 
 
 def sweep() -> list[str]:
     """Everything that must not depend on a hint, once; returns due runs that could not be nudged."""
     take_back_expired()
     decisions.expire_due()
+    close_stalls()
     open_stalls()
     tick_all()
     return renudge()

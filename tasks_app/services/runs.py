@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import F, Max
+from django.db.models import F, Max, Q
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
@@ -14,7 +14,7 @@ from tasks_app.domain.errors import AlreadyClaimed, Conflict, LeaseLost, NotFoun
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.ids import new_id
 from tasks_app.domain.leases import LEASE_S, NEVER
-from tasks_app.domain.statuses import AgentStatus, DecisionStatus, Reason, RunStatus, TeamStatus
+from tasks_app.domain.statuses import AgentStatus, DecisionKind, DecisionStatus, Reason, RunStatus, TeamStatus
 from tasks_app.domain.text import clean, clean_json, mask_json
 from tasks_app.models import Agent, Decision, Run, Task
 from tasks_app.services import agents, events, keys, tasks
@@ -22,7 +22,10 @@ from tasks_app.services.clock import DatabaseNow, now_s
 from tasks_app.task_types import registry as task_types
 
 OPEN = (RunStatus.PENDING.value, RunStatus.RUNNING.value)
-MAX_RUNS_PER_TEAM = 200
+RELEASED = "released"
+"""`stop_reason` of a run that was stopped with its agent or team: its task goes back to the queue."""
+WAITS = ~Q(kind=DecisionKind.STALL.value)
+"""The open decisions that a run cannot go on without. A stall is about a process: when that is gone, so is the question."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +155,7 @@ def park(run_id: str, fence: int, *, reason: Reason, detail: str = "", retry_at:
     """
     run = get(run_id)
     events.lock(run.team_id)
-    waits = Decision.objects.filter(run_id=run_id, status=DecisionStatus.OPEN.value).update(parked=True)
+    waits = Decision.objects.filter(WAITS, run_id=run_id, status=DecisionStatus.OPEN.value).update(parked=True)
     due = NEVER if waits else (retry_at or now_s())
     retries = F("retries") + (1 if retry_at else 0)
     guard(
@@ -186,14 +189,17 @@ def make_due(run_id: str, *, why: str) -> bool:
 
 
 @transaction.atomic
-def ask_to_stop(run_id: str, *, actor: str, reason: Reason) -> bool:
-    """Ask the worker that runs it to stop it; a second time asks again. Returns False where nothing runs."""
+def ask_to_stop(run_id: str, *, actor: str, reason: Reason, held: bool) -> bool:
+    """Ask the worker that runs it to stop it; a second time asks again. Returns False where nothing runs.
+
+    `held`: its task waits for a person afterwards; else it goes back to the queue.
+    """
     run = get(run_id)
     events.lock(run.team_id)
     landed = Run.objects.filter(pk=run_id, status=RunStatus.RUNNING.value).update(
         stop_asked_at=Coalesce(F("stop_asked_at"), timezone.now()),
         stop_asked_by=actor.split(":", 1)[-1][:80],
-        stop_reason=reason.value,
+        stop_reason=reason.value if held or reason is Reason.SUPERSEDED else RELEASED,
     )
     if landed:
         append_event(run, EventKind.RUN_STOPPING, actor=actor, data={"by": actor})

@@ -1,5 +1,6 @@
 """Scheduling: which ready task goes to which agent, and what follows a failure. Idempotent; any process may tick."""
 
+import logging
 from collections.abc import Sequence
 
 from django.db import transaction
@@ -9,9 +10,10 @@ from tasks_app.domain.errors import Conflict
 from tasks_app.domain.statuses import AgentStatus, DecisionKind, DecisionStatus, Reason, RunStatus, TaskStatus, TeamStatus
 from tasks_app.domain.text import cut
 from tasks_app.models import Agent, Decision, Run, Task, Team
-from tasks_app.services import budgets, decisions, endings, events, runs, tasks
+from tasks_app.services import budgets, decisions, endings, events, messages, runs, tasks
 from tasks_app.services.clock import now_s
 
+logger = logging.getLogger(__name__)
 ASK_FIRST = frozenset({Reason.AUTH.value, Reason.START_FAILED.value, Reason.REFUSED.value, Reason.BUDGET.value})
 """Failures that another agent would only repeat: the lead is asked at once."""
 
@@ -34,8 +36,11 @@ def tick(team_id: int) -> list[str]:
         agent = choose(task, free)
         if agent is None:
             continue
-        started.append(runs.claim_task(task.pk, agent_id=agent.pk, actor=events.SYSTEM).pk)
         free.remove(agent)
+        try:
+            started.append(runs.claim_task(task.pk, agent_id=agent.pk, actor=events.SYSTEM).pk)
+        except Conflict as refused:  # one task that cannot start must not keep the others waiting
+            logger.warning("%s cannot start: %s", task.label, refused.message)
         if len(started) >= slots or not free:
             break
     _note_end(team)
@@ -135,12 +140,20 @@ def apply_answer(decision: Decision) -> None:
         _apply_escalation(decision, decision.task, actor)
     elif decision.kind == DecisionKind.BUDGET.value and decision.run:
         _apply_budget(decision, decision.run, actor)
-    elif decision.kind == DecisionKind.STALL.value and decision.run and decision.choice != "wait":
-        reason = Reason.STOPPED if decision.choice == "stop" else Reason.SUPERSEDED
-        runs.ask_to_stop(decision.run.pk, actor=actor, reason=reason)
+    elif decision.kind == DecisionKind.STALL.value and decision.run:
+        _apply_stall(decision, decision.run, actor)
     else:
         return
     Decision.objects.filter(pk=decision.pk).update(consumed_at=timezone.now())
+
+
+def _apply_stall(decision: Decision, run: Run, actor: str) -> None:
+    if decision.choice == "stop":
+        runs.ask_to_stop(run.pk, actor=actor, reason=Reason.STOPPED, held=True)
+    elif decision.choice == "retry":
+        runs.ask_to_stop(run.pk, actor=actor, reason=Reason.SUPERSEDED, held=False)
+    elif decision.note:
+        messages.send(run.team_id, sender_agent_id=None, to=run.agent.name, body=decision.note, actor=actor)
 
 
 def _apply_escalation(decision: Decision, task: Task, actor: str) -> None:

@@ -8,7 +8,6 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from tasks_app.domain import context
 from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import RunStatus, StepKind
@@ -158,15 +157,8 @@ def _apply_context(run: Run, drafts: Sequence[StepDraft]) -> None:
         return
     last = readings[-1]
     tokens = None if last.context_reset else last.context_tokens
-    window = last.context_window or _window(run.pk, last)
-    runs.raise_context(run.pk, tokens, window)
-    agents.set_context(run.agent_id, tokens=tokens, window=window)
-
-
-def _window(run_id: str, draft: StepDraft) -> int | None:
-    """The model's window: what the process has reported, else what its name says; the process only tells at a turn's end."""
-    known = Run.objects.values_list("context_window", flat=True).get(pk=run_id)
-    return known or (context.window_for(draft.usage.model) if draft.usage else None)
+    runs.raise_context(run.pk, tokens, last.context_window)
+    agents.set_context(run.agent_id, tokens=tokens, window=last.context_window)
 
 
 def _now_text(drafts: Sequence[StepDraft]) -> str:

@@ -1,25 +1,29 @@
 """Changes to a task that leave its status alone: words, dependencies, order and the rules the lead allowed for it."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Max, Min
 from django.utils import timezone
 
 from tasks_app.domain import graph
-from tasks_app.domain.errors import Invalid, NotFound
+from tasks_app.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import TaskStatus
-from tasks_app.domain.text import clean, clean_json, cut
+from tasks_app.domain.text import clean, cut
 from tasks_app.models import Dependency, Task, TaskRule
 from tasks_app.services import events
-from tasks_app.services.tasks import TEXT_LIMIT, TITLE_LIMIT, append_event, dependencies_of, get
+from tasks_app.services.tasks import TEXT_LIMIT, TITLE_LIMIT, UNFINISHED, append_event, dependencies_of, get, plain_metadata
+
+WORDS = ("title", "active_form")
 
 
+@transaction.atomic
 def add_dependencies(task_id: int, *, needs: Collection[int], actor: str) -> None:
-    """Let the task wait for others too. Raises `Invalid` with the whole path where that closes a cycle."""
-    task = get(task_id)
-    events.lock(task.team_id)
+    """Let an unfinished task wait for others too. Raises `Invalid` with the whole path where that closes a cycle."""
+    task = _locked(task_id)
+    _must_be_unfinished(task)
     deps = dependencies_of(task.team_id)
     labels = dict(Task.objects.filter(team_id=task.team_id).values_list("pk", "number"))
     for pk in needs:
@@ -34,28 +38,47 @@ def add_dependencies(task_id: int, *, needs: Collection[int], actor: str) -> Non
     append_event(EventKind.TASK_EDITED, task, actor=actor, data={"fields": ["depends_on"]})
 
 
-def edit(task_id: int, *, actor: str, **fields: Any) -> None:
-    """Change title, description, active_form or metadata of an unfinished task."""
-    task = get(task_id)
-    changed = {
-        name: clean(value) if isinstance(value, str) else clean_json(value) for name, value in fields.items() if value is not None
-    }
-    if "title" in changed:
-        changed["title"] = cut(changed["title"].strip(), TITLE_LIMIT)
-        if not changed["title"]:
-            raise Invalid("The title is empty.", field="title")
-    if len(str(changed.get("description", ""))) > TEXT_LIMIT:
-        raise Invalid(f"The description is longer than {TEXT_LIMIT:,} characters.", field="description")
+def _locked(task_id: int) -> Task:
+    events.lock(get(task_id).team_id)
+    return get(task_id)
+
+
+def _must_be_unfinished(task: Task) -> None:
+    if task.status not in UNFINISHED:
+        raise Conflict(f"{task.label} is {task.status} and cannot be changed any more.", field="taskId")
+
+
+@transaction.atomic
+def edit(
+    task_id: int,
+    *,
+    actor: str,
+    title: str | None = None,
+    description: str | None = None,
+    active_form: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> None:
+    """Change an unfinished task. Metadata is merged into what is there; a key with None goes. Raises `Conflict`."""
+    task = _locked(task_id)
+    given = {"title": title, "description": description, "active_form": active_form}
+    changed: dict[str, Any] = {name: clean(value) for name, value in given.items() if value is not None}
+    changed |= {name: cut(changed[name].strip(), TITLE_LIMIT) for name in WORDS if name in changed}
+    if changed.get("title") == "":
+        raise Invalid("The title is empty.", field="title")
+    if len(changed.get("description", "")) > TEXT_LIMIT:
+        raise TooLarge(f"The description is longer than {TEXT_LIMIT:,} characters.", field="description")
+    if metadata:
+        changed["metadata"] = plain_metadata({k: v for k, v in {**task.metadata, **metadata}.items() if v is not None})
     if changed:
-        events.lock(task.team_id)
+        _must_be_unfinished(task)
         Task.objects.filter(pk=task_id).update(**changed)
         append_event(EventKind.TASK_EDITED, task, actor=actor, data={"fields": sorted(changed)})
 
 
+@transaction.atomic
 def move(task_id: int, *, up: bool, actor: str) -> None:
     """Swap the place of a queued task with its neighbour of the same priority; no neighbour is no error."""
-    task = get(task_id)
-    events.lock(task.team_id)
+    task = _locked(task_id)
     same = Task.objects.filter(team_id=task.team_id, priority=task.priority, status=TaskStatus.PENDING.value)
     beside = (
         same.filter(position__lt=task.position).aggregate(p=Max("position"))
@@ -75,6 +98,7 @@ def allow_rule(task: Task, rule: str, *, by: str) -> None:
     TaskRule.objects.get_or_create(task=task, rule=cut(rule, 300), defaults={"by": by, "at": timezone.now()})
 
 
+@transaction.atomic
 def revoke_rule(rule_id: int, *, actor: str) -> None:
     """Take a rule back: later calls are asked again."""
     rule = TaskRule.objects.select_related("task").filter(pk=rule_id).first()

@@ -1,5 +1,6 @@
 """Tasks: sole writer of their columns. Whoever changes a task's status does it by one guarded UPDATE here."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -10,15 +11,18 @@ from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from tasks_app.domain.errors import AlreadyClaimed, Blocked, Conflict, Invalid, NotFound
+from tasks_app.domain import criteria
+from tasks_app.domain.errors import AlreadyClaimed, Blocked, Conflict, Invalid, NotFound, TooLarge
 from tasks_app.domain.events import EventKind
-from tasks_app.domain.statuses import TaskStatus
+from tasks_app.domain.statuses import OPEN_RUN, TaskStatus
 from tasks_app.domain.text import clean, clean_json, cut
-from tasks_app.models import Agent, Dependency, Task, Team
+from tasks_app.models import Agent, Dependency, Run, Task, Team
 from tasks_app.services import events, keys
 
 TITLE_LIMIT = 200
 TEXT_LIMIT = 200_000
+METADATA_LIMIT = 20_000
+"""Largest metadata of a task in characters of JSON."""
 UNFINISHED = (TaskStatus.PENDING.value, TaskStatus.IN_PROGRESS.value)
 
 
@@ -55,16 +59,20 @@ def get(task_id: int) -> Task:
 
 @transaction.atomic
 def create(team_id: int, draft: Draft, *, actor: str) -> Task:
-    """Make a task and its dependencies. Raises `Invalid` for an empty title or a dependency outside the team."""
+    """Make a task and its dependencies.
+
+    Raises `Invalid` naming the field: an empty title, bad criteria, a role or assignee that nobody in the team has, a
+    dependency outside the team; `TooLarge` for texts beyond their limits.
+    """
     title = clean(draft.title).strip()
     if not title:
         raise Invalid("The title is empty. Say in a few words what is to be done.", field="title")
     if len(draft.description) > TEXT_LIMIT:
-        raise Invalid(f"The description is longer than {TEXT_LIMIT:,} characters.", field="description")
+        raise TooLarge(f"The description is longer than {TEXT_LIMIT:,} characters.", field="description")
+    accepted, metadata = criteria.parse(draft.criteria), plain_metadata(draft.metadata)
     team = events.lock(team_id)
-    known = set(Task.objects.filter(team_id=team_id, pk__in=draft.depends_on).values_list("pk", flat=True))
-    if missing := set(draft.depends_on) - known:
-        raise Invalid(f"{len(missing)} of the dependencies are not tasks of this team.", field="depends_on")
+    _must_have_someone(team_id, draft)
+    needs = _needed(team_id, draft.depends_on)
     number = team.last_task_number + 1
     Team.objects.filter(pk=team_id).update(last_task_number=number)
     task = Task.objects.create(
@@ -72,7 +80,7 @@ def create(team_id: int, draft: Draft, *, actor: str) -> Task:
         number=number,
         title=cut(title, TITLE_LIMIT),
         description=clean(draft.description),
-        criteria=[clean(c) for c in draft.criteria],
+        criteria=list(accepted),
         key=draft.key,
         type=draft.type,
         role=draft.role,
@@ -86,15 +94,41 @@ def create(team_id: int, draft: Draft, *, actor: str) -> Task:
         plan_mode=draft.plan_mode,
         attempts_allowed=draft.attempts_allowed,
         active_form=cut(clean(draft.active_form), TITLE_LIMIT),
-        metadata=clean_json(dict(draft.metadata or {})),
+        metadata=metadata,
         created_by=actor[:80],
         created_at=timezone.now(),
     )
-    Dependency.objects.bulk_create([Dependency(task=task, needs_id=pk) for pk in draft.depends_on])
+    Dependency.objects.bulk_create([Dependency(task=task, needs_id=pk) for pk in needs])
     append_event(
-        EventKind.TASK_CREATED, task, actor=actor, data={"title": task.title, "depends_on": sorted(draft.depends_on)}, order=True
+        EventKind.TASK_CREATED, task, actor=actor, data={"title": task.title, "depends_on": needs}, order=True
     )
     return task
+
+
+def plain_metadata(given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return metadata as it is stored; raises `TooLarge`."""
+    stored: dict[str, Any] = clean_json(dict(given or {}))
+    if len(json.dumps(stored, ensure_ascii=False)) > METADATA_LIMIT:
+        raise TooLarge(f"The metadata is larger than {METADATA_LIMIT:,} characters. Put it in a file.", field="metadata")
+    return stored
+
+
+def _must_have_someone(team_id: int, draft: Draft) -> None:
+    """A task that nobody in the team may do would wait for ever."""
+    crew = dict(Agent.objects.filter(team_id=team_id).values_list("pk", "role"))
+    if draft.assignee_id is not None and draft.assignee_id not in crew:
+        raise Invalid("The assignee is not an agent of this team.", field="assignee")
+    if draft.role and draft.role not in crew.values():
+        there = ", ".join(sorted(set(crew.values()))) or "none"
+        raise Invalid(f"Nobody in this team has the role “{cut(clean(draft.role), 60)}”. There are: {there}.", field="role")
+
+
+def _needed(team_id: int, given: Iterable[int]) -> list[int]:
+    wanted = set(given)
+    known = set(Task.objects.filter(team_id=team_id, pk__in=wanted).values_list("pk", flat=True))
+    if missing := wanted - known:
+        raise Invalid(f"{len(missing)} of the dependencies are not tasks of this team.", field="depends_on")
+    return sorted(wanted)
 
 
 def append_event(
@@ -117,7 +151,6 @@ def open_blockers(task_id: int) -> list[Task]:
     return list(Task.objects.filter(dependants__task_id=task_id).exclude(status=TaskStatus.COMPLETED.value).order_by("number"))
 
 
-@transaction.atomic
 @transaction.atomic
 def mark_claimed(task: Task, agent: Agent) -> None:
     """pending → in_progress. Raises `Blocked` with the names, or `AlreadyClaimed` with who has it."""
@@ -239,10 +272,11 @@ def set_failed(task_id: int, *, failed: bool) -> bool:
     return bool(Task.objects.filter(pk=task_id, status=TaskStatus.PENDING.value, failed=not failed).update(failed=failed))
 
 
-@transaction.atomic
-@transaction.atomic
 def ready(team_id: int) -> list[Task]:
-    """Pending tasks that may start now: every dependency completed, not failed, not held, back-off over; in order."""
+    """Pending tasks that may start now: every dependency completed, not failed, not held, back-off over; in order.
+
+    One that was reopened while its last attempt is still being stopped waits until that is seen gone.
+    """
     now = timezone.now()
     return list(
         Task.objects.filter(team_id=team_id, status=TaskStatus.PENDING.value, failed=False, held=False)
@@ -252,6 +286,7 @@ def ready(team_id: int) -> list[Task]:
             .exclude(needs__status=TaskStatus.COMPLETED.value)
             .values("task_id")
         )
+        .exclude(pk__in=Run.objects.filter(team_id=team_id, status__in=[s.value for s in OPEN_RUN]).values("task_id"))
         .order_by("priority", "position", "number")
     )
 

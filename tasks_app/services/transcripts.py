@@ -13,6 +13,8 @@ from tasks_app.services import decisions, messages, runs
 from tasks_app.services.clock import now_s
 
 ANSWERED = re.compile(r"\[crewdesk:answered ([\w-]{1,80})\]")
+CUT_OFF = ("The user doesn't want to ", "[Request interrupted by user", "[Tool call interrupted:", "<tool_use_error>Cancelled: parallel")
+"""How Claude Code's own results begin for calls that did not run to their end (sdk.md, measured with 2.1)."""
 MESSAGE = re.compile(r"\[message (m[0-9a-z]{8}) ")
 
 
@@ -40,25 +42,36 @@ def append(key: Mapping[str, Any], entries: Sequence[Mapping[str, Any]], *, run_
             rows.setdefault(uuid or number, TranscriptEntry(**scope, uuid=uuid, entry=json.dumps(entry), mtime_ms=stamp))
     TranscriptEntry.objects.bulk_create(rows.values())
     if run_id and not scope["subpath"]:
-        _spend(run_id, entries)
+        _spend(run_id, fence, entries)
 
 
-def _spend(run_id: str, entries: Sequence[Mapping[str, Any]]) -> None:
+def _spend(run_id: str, fence: int, entries: Sequence[Mapping[str, Any]]) -> None:
     calls: list[str] = []
+    told: list[str] = []
     notes: list[str] = []
     for entry in entries:
         if entry.get("type") not in ("user", "attachment"):
             continue
         content = (entry.get("message") or {}).get("content")
-        blocks = content if isinstance(content, list) else []
-        calls += [b.get("tool_use_id", "") for b in blocks if isinstance(b, dict) and b.get("type") == "tool_result"]
-        text = json.dumps(entry, ensure_ascii=True)
-        calls += ANSWERED.findall(text)
-        notes += MESSAGE.findall(text)
-    if calls:
-        decisions.consume(run_id, calls)
+        blocks = [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
+        results = [b for b in blocks if b.get("type") == "tool_result"]
+        calls += [str(b.get("tool_use_id") or "") for b in results if _genuine(b)]
+        # what a tool printed is no prompt of ours: it could name any decision
+        words = json.dumps(entry if not results else [b for b in blocks if b not in results])
+        told += ANSWERED.findall(words)
+        notes += MESSAGE.findall(json.dumps(entry))
+    if calls or told:
+        decisions.consume(run_id, fence, results=calls, told=told)
     if notes:
-        messages.mark_read(notes)
+        messages.mark_read(notes, run_id=run_id)
+
+
+def _genuine(result: Mapping[str, Any]) -> bool:
+    """Whether a call was carried out or refused for good, as opposed to cut off together with one that was parked."""
+    content = result.get("content")
+    first = content[0] if isinstance(content, list) and content else content
+    text = str(first.get("text") or "") if isinstance(first, dict) else str(first or "")
+    return not (result.get("is_error") and text.startswith(CUT_OFF))
 
 
 def load(key: Mapping[str, Any]) -> list[dict[str, Any]] | None:

@@ -130,6 +130,8 @@ class Gate:
             return await self._plan(given, context)
         if tool in self.escalating:
             return await self._escalation(given, context)
+        if tool.startswith(PREFIX):
+            return PermissionResultAllow(updated_input=given)  # plan mode asks even for what a hook has allowed
         return await self._permission(tool, given, context)
 
     async def _permission(self, tool: str, given: dict[str, Any], context: ToolPermissionContext) -> asks.Result:
