@@ -1,0 +1,110 @@
+"""The embedded server: adopted, shared, restarted from damage, and ended by the last one that uses it."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tasks_app.domain.errors import Unavailable
+from tasks_app.management import embedded
+from tasks_app.management.embedded import EmbeddedServer, answers, ask
+from tests.management.desks import wait_for
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Path]:
+    home = tmp_path / "h"
+    home.mkdir()
+    yield home
+    for process in psutil.process_iter():
+        try:
+            if str(home) in " ".join(process.cmdline()) and "valkey" in process.name():
+                process.kill()
+        except psutil.Error:
+            continue
+
+
+def server(home: Path) -> EmbeddedServer:
+    return EmbeddedServer(home, home / "run" / "valkey.sock")
+
+
+def pid_of(home: Path) -> int:
+    text = ask(home / "run" / "valkey.sock", b"INFO server\r\n").decode()
+    return int(text.partition("process_id:")[2].split()[0])
+
+
+def test_it_listens_only_on_a_private_socket_and_is_gone_when_its_only_user_leaves(home: Path) -> None:
+    mine = server(home)
+    assert mine.ensure() is True
+    pid = pid_of(home)
+    assert (home / "run").stat().st_mode & 0o777 == 0o700
+    assert (home / "run" / "valkey.sock").stat().st_mode & 0o077 == 0
+    assert psutil.Process(pid).net_connections("inet") == []
+    mine.leave()
+    assert not psutil.pid_exists(pid)
+    assert not (home / "run" / "valkey.sock").exists()
+
+
+def test_a_second_user_adopts_the_live_server_and_the_last_one_ends_it(home: Path) -> None:
+    first, second = server(home), server(home)
+    assert (first.ensure(), second.ensure()) == (True, False)
+    pid = pid_of(home)
+    first.leave()
+    assert answers(second.socket)
+    assert pid_of(home) == pid
+    second.leave()
+    assert not answers(second.socket)
+
+
+def test_a_killed_server_is_started_again_with_what_it_had(home: Path) -> None:
+    mine = server(home)
+    mine.ensure()
+    ask(mine.socket, b"SET kept yes\r\n")
+    wait_for(lambda: b"aof_pending_bio_fsync:0" in ask(mine.socket, b"INFO persistence\r\n"), seconds=5)
+    os.kill(pid_of(home), signal.SIGKILL)
+    wait_for(lambda: not mine.running() or not mine.alive(), seconds=5)
+    assert mine.ensure() is True
+    assert b"yes" in ask(mine.socket, b"GET kept\r\n")
+    mine.leave()
+
+
+def test_a_server_that_lives_but_does_not_answer_is_replaced(home: Path) -> None:
+    mine = server(home)
+    mine.ensure()
+    silent = pid_of(home)
+    os.kill(silent, signal.SIGSTOP)
+    assert not answers(mine.socket, timeout_s=0.2)
+    assert mine.ensure() is True
+    assert pid_of(home) != silent
+    mine.leave()
+
+
+def test_a_damaged_file_is_set_aside_because_it_holds_nothing_that_counts(home: Path) -> None:
+    mine = server(home)
+    mine.ensure()
+    mine.leave()
+    for file in (home / "valkey" / "appendonlydir").glob("*.manifest"):
+        file.write_text("this is not a manifest\n")
+    again = server(home)
+    assert again.ensure() is True
+    assert len(list(home.glob("valkey.damaged-*"))) == 1
+    again.leave()
+
+
+def test_without_any_server_program_the_message_says_how_to_get_one(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded, "find_binary", lambda: None)
+    with pytest.raises(Unavailable, match="REDIS_URL") as caught:
+        server(home).ensure()
+    assert "apt-get install" in caught.value.message
+
+
+def test_a_program_that_does_not_start_is_told_with_the_end_of_its_log(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    false = home / "false.sh"
+    false.write_text("#!/bin/sh\necho out of memory\nexit 1\n")
+    false.chmod(0o700)
+    monkeypatch.setattr(embedded, "find_binary", lambda: false)
+    with pytest.raises(Unavailable, match="out of memory"):
+        server(home).ensure()

@@ -1,0 +1,126 @@
+"""The supervisor: what dies comes back, what keeps dying is given time, logs are turned over, and nothing is left."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tasks_app.management.supervise import Service, Supervisor, pause_s, turn_over
+from tests.management.desks import wait_for
+
+SLEEPER = (
+    "import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']); time.sleep(600)"
+)
+
+
+class Told(list[tuple[str, Sequence[str]]]):
+    def __call__(self, sentence: str, lines: Sequence[str]) -> None:
+        self.append((sentence, lines))
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def service(tmp_path: Path, code: str) -> Service:
+    return Service("thing", (sys.executable, "-c", code), tmp_path / "log" / "thing.log", dict(os.environ), tmp_path)
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[object]:
+    made: list[Supervisor] = []
+
+    def _make(code: str, told: Told, clock: Clock | None = None) -> Supervisor:
+        supervisor = Supervisor([service(tmp_path, code)], told, tmp_path, clock=clock or Clock())
+        made.append(supervisor)
+        supervisor.start()
+        return supervisor
+
+    yield _make
+    for supervisor in made:
+        supervisor.stop(patience_s=1)
+
+
+def test_the_first_death_costs_no_pause_and_the_next_ones_double_it_up_to_half_a_minute() -> None:
+    assert [pause_s(deaths) for deaths in (1, 2, 3, 4, 5)] == [0, 0.5, 1, 2, 4]
+    assert pause_s(50) == 30
+
+
+def test_a_killed_process_is_started_again_at_the_next_look(make: object, tmp_path: Path) -> None:
+    told = Told()
+    supervisor = make("import time; time.sleep(600)", told)  # type: ignore[operator]
+    (first,) = supervisor.groups()
+    os.killpg(first, signal.SIGKILL)
+    wait_for(lambda: supervisor.look() or supervisor.groups() != [first], seconds=5)
+    assert psutil.pid_exists(supervisor.groups()[0])
+    assert told[0][0] == "The thing was killed by signal 9: starting it again."
+
+
+def test_a_process_that_keeps_dying_gets_longer_pauses_and_its_last_lines_are_shown(make: object) -> None:
+    told, clock = Told(), Clock()
+    supervisor = make("print('no such table'); raise SystemExit(3)", told, clock)  # type: ignore[operator]
+
+    def died(times: int) -> bool:
+        supervisor.look()
+        clock.now += 0.01 if supervisor.groups() else 40
+        return len(told) >= times
+
+    wait_for(lambda: died(3), seconds=20)
+    sentence, lines = told[2]
+    assert "ended with code 3, 3 times in a row: starting it again in 1 s" in sentence
+    assert lines[-1] == "no such table"
+
+
+def test_a_process_that_ran_well_for_long_starts_counting_afresh(make: object) -> None:
+    told, clock = Told(), Clock()
+    supervisor = make("import time; time.sleep(600)", told, clock)  # type: ignore[operator]
+    for _ in range(3):
+        (group,) = supervisor.groups()
+        clock.now += 60
+        os.killpg(group, signal.SIGKILL)
+        wait_for(lambda group=group: supervisor.look() or supervisor.groups() != [group], seconds=5)
+    assert [sentence.endswith("starting it again.") for sentence, _ in told] == [True, True, True]
+
+
+def test_stop_ends_whole_groups_grandchildren_included(make: object) -> None:
+    supervisor = make(SLEEPER, Told())  # type: ignore[operator]
+    (group,) = supervisor.groups()
+    wait_for(lambda: len(psutil.Process(group).children()) == 1, seconds=10)
+    grandchild = psutil.Process(group).children()[0]
+    supervisor.stop(patience_s=5)
+    assert not grandchild.is_running() or grandchild.status() == psutil.STATUS_ZOMBIE
+    assert supervisor.groups() == []
+
+
+def test_a_process_that_ignores_the_polite_signal_is_killed_when_patience_is_over(make: object, tmp_path: Path) -> None:
+    supervisor = make(
+        "import signal, time; signal.signal(15, signal.SIG_IGN); print('deaf', flush=True); time.sleep(600)", Told()
+    )  # type: ignore[operator]
+    (group,) = supervisor.groups()
+    wait_for(lambda: "deaf" in (tmp_path / "log" / "thing.log").read_text(), seconds=10)
+    begun = time.monotonic()
+    supervisor.stop(patience_s=0.5)
+    assert 0.4 < time.monotonic() - begun < 4
+    assert not psutil.pid_exists(group)
+
+
+def test_a_long_log_is_turned_over_and_its_writer_goes_on_in_the_new_one(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    with log.open("ab") as writer:
+        for number in range(4):
+            writer.write(b"x" * 100 + str(number).encode())
+            writer.flush()
+            assert turn_over(log, limit=50, kept=3)
+        writer.write(b"after")
+    assert log.read_bytes() == b"after"
+    assert [path.read_bytes()[-1:] for path in sorted(tmp_path.glob("a.log.*"))] == [b"3", b"2", b"1"]
+    assert not turn_over(log, limit=50)
