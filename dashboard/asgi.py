@@ -8,6 +8,8 @@ from django.core.asgi import get_asgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 pages = get_asgi_application()  # loads the apps: what follows imports models
 
+from dashboard.live import shutdown  # noqa: E402
 from dashboard.routing import websocket  # noqa: E402
 
-application = ProtocolTypeRouter({"http": pages, "websocket": websocket})
+shutdown.watch()
+application = ProtocolTypeRouter({"http": pages, "websocket": websocket, "lifespan": shutdown.lifespan})

@@ -21,7 +21,6 @@ logger = logging.getLogger(__name__)
 MAX_QUERY_BYTES = 16_384
 _PAGE = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
 _ARG = re.compile(r"[\w .@+~-]{0,200}")
-_GOODBYE_S = 0.05  # for the close frame to leave before the server does
 
 
 class LiveConsumer(AsyncConsumer):  # type: ignore[misc]
@@ -37,11 +36,11 @@ class LiveConsumer(AsyncConsumer):  # type: ignore[misc]
         """Serve one socket to its end, whatever ends it."""
         try:
             await super().__call__(scope, receive, send)
-        except asyncio.CancelledError:
-            await self._goodbye()
-            raise
         finally:
-            self._leave()
+            if self.client:
+                hub.current().leave(self.client)
+            if self.pump:
+                self.pump.cancel()
 
     async def dispatch(self, message: dict[str, Any]) -> None:
         """Call the handler. Channels' own would hop to a thread for each message to close database connections."""
@@ -62,11 +61,15 @@ class LiveConsumer(AsyncConsumer):  # type: ignore[misc]
         await self.send({"type": "websocket.accept"})
         ticket = _ticket(self.scope)
         self.client = Client(ticket, self.send, hub.current().pace)
-        self.pump = asyncio.ensure_future(self.client.pump())
+        self.pump = asyncio.ensure_future(self._pump(self.client))
         if ticket.session_key:
             hub.current().join(self.client)
         else:
             await self._end(Close.SIGNED_OUT, "not signed in")
+
+    async def _pump(self, client: Client) -> None:
+        with contextlib.suppress(Exception):  # the peer is gone; servers differ in what they raise, `disconnect` follows
+            await client.pump()
 
     async def websocket_receive(self, message: dict[str, Any]) -> None:
         """Take credit; anything else ends the socket with 4400 and the reason."""
@@ -84,20 +87,6 @@ class LiveConsumer(AsyncConsumer):  # type: ignore[misc]
         else:
             await self.send({"type": "websocket.send", "text": frames.error(reason)})
             await self.send({"type": "websocket.close", "code": int(code), "reason": reason[:120]})
-
-    async def _goodbye(self) -> None:
-        """The server shuts down: say so, so that the page reconnects at once instead of waiting for a time-out."""
-        with contextlib.suppress(Exception):
-            await self.send({"type": "websocket.close", "code": int(Close.GOING_AWAY)})
-            await asyncio.sleep(_GOODBYE_S)
-        self._leave()
-        hub.current().stop_if_empty()
-
-    def _leave(self) -> None:
-        if self.client:
-            hub.current().leave(self.client)
-        if self.pump:
-            self.pump.cancel()
 
 
 def _ticket(scope: dict[str, Any]) -> Ticket:

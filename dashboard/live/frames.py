@@ -12,15 +12,15 @@ MAX_CURSOR = 16_384
 
 
 class Close(IntEnum):
-    """Why the server ends a socket."""
+    """Why the server ends a socket. All of the private range: autobahn, below daphne, sends no other code than 1000."""
 
-    GOING_AWAY = 1001
-    BROKEN = 1011
-    TRY_LATER = 1013
+    GOING_AWAY = 4001
     BAD_FRAME = 4400
     SIGNED_OUT = 4401
     NOT_ALLOWED = 4403
     TOO_SLOW = 4408
+    BROKEN = 4500
+    TRY_LATER = 4503
 
 
 class DecisionEvent(TypedDict):

@@ -28,6 +28,7 @@ from tasks_app.domain.text import mask_secrets
 logger = logging.getLogger(__name__)
 PACE = Pace()
 TICK_S = 1.0
+GOODBYE_S = 0.2  # for close frames to leave before the server does
 Work = Callable[[Order, Pace], Awaitable[Outcome]]
 _hubs: "WeakKeyDictionary[asyncio.AbstractEventLoop, Hub]" = WeakKeyDictionary()
 
@@ -83,12 +84,15 @@ class Hub:
         if self._empty():
             self._empty_since = time.monotonic()
 
-    def stop_if_empty(self) -> None:
-        """End the hub's tasks at once when no page is left: the server shuts down."""
-        if self._empty():
-            for task in self._tasks:
-                task.cancel()
-            self._tasks = []
+    async def goodbye(self) -> None:
+        """Close every page, so that it reconnects at once and not after a time-out, and end the hub: the server stops."""
+        for client in [*self.joining, *self.rooms.views]:
+            self.leave(client)
+            client.close(Close.GOING_AWAY, "the server stops")
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task.cancel()
+        await asyncio.sleep(GOODBYE_S)
 
     def hear(self, hint: Hint) -> None:
         """Take a wake-up: mark its keys, look at its team with the next frame."""

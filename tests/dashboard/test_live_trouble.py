@@ -25,7 +25,7 @@ def own_valkey() -> Iterator[Valkey]:
 
 @pytest.fixture(scope="module")
 def world(own_valkey: Valkey) -> Iterator[World]:
-    with running_world(own_valkey.url, sweep_s=1.0, unacked_frames=20, unacked_bytes=100_000) as world:
+    with running_world(own_valkey.url, sweep_s=1.0, behind_s=6.0, unacked_frames=20, unacked_bytes=100_000) as world:
         yield world
 
 
@@ -154,7 +154,7 @@ async def test_a_stopping_server_says_goodbye_and_a_restarted_one_takes_the_page
         code = await asyncio.to_thread(world.server.stop, how=signal.SIGTERM)
         assert time.monotonic() - started < 8
         assert code in {0, -signal.SIGTERM}
-        assert await page.closed() == 1001
+        assert await page.closed() == 4001, world.server.log.read_text()
     world("rename", world.tasks[0], "while the server was away")
     await asyncio.to_thread(world.server.start)
     async with world.open("lead", dom) as page:
