@@ -149,15 +149,16 @@ class Conversation:
             await self._sleep()
 
     async def _sleep(self) -> None:
-        """Wait for anything to happen; background commands that outlive their turn are given `background_s`."""
-        patience = self.limits.background_s if self.turns.only_commands_left else _POLL_S
+        """Wait for anything to happen; what is left in the background, or owed by it, is not waited for without end."""
+        left, owed = self.turns.only_commands_left, self.turns.owed
         try:
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(self.limits.background_s if left else self.limits.owed_s if owed else _POLL_S):
                 await self.woken.wait()
         except TimeoutError:
-            if self.turns.only_commands_left and patience == self.limits.background_s:
+            if left:
                 self.emitter.add([StepDraft(StepKind.NOTICE, BACKGROUND_ENDED)])
                 self.turns.background.clear()
+            self.turns.owed = False
 
     # -- ending on purpose
 

@@ -17,5 +17,6 @@ class Limits:
     term_s: float = 2.0  # until TERM has worked; then KILL
     gone_s: float = 20.0  # until what was killed is seen gone
     background_s: float = 600.0  # how long background commands may outlive the last turn
+    owed_s: float = 2.0  # until background work that has ended wakes the agent
     crashes: int = 3  # starts after a process died by itself, each only if something was done since the last one
     max_line_bytes: int = MAX_LINE_BYTES

@@ -95,9 +95,10 @@ def config_dir(transcript_path: str) -> str:
 
 
 def _fixed(pattern: str) -> str:
-    """`../x/*.py` reaches `../x`; `src/**` reaches `src`; a `..` behind the first wildcard makes the whole path count."""
+    """`../x/*.py` reaches `../x`; `src/**` reaches `src`; a `..` or root behind the first wildcard counts as `/`."""
     first = min((at for at in map(pattern.find, _GLOB) if at >= 0), default=len(pattern))
-    if ".." in pattern[first:].split("/"):
+    rest = pattern[first:]
+    if ".." in rest or "{/" in rest or ",/" in rest:
         return "/"
     head = pattern[:first]
     return head if first == len(pattern) else (head.rpartition("/")[0] + "/" if "/" in head else ".")

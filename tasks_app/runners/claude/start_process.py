@@ -22,7 +22,7 @@ def main() -> None:
     orders = {name: os.environ[f"CREWDESK_{name}"] for name in ("KEEP", "CLI", "PARENT", "PIDFILE")}
     parent = int(orders["PARENT"])
     os.setsid()  # before the watch is set: the watchdog kills by group
-    if not (_die_with_parent() and os.environ.get("CREWDESK_WATCHDOG") != "1"):
+    if os.environ.get("CREWDESK_WATCHDOG") == "1" or not _die_with_parent():
         _start_watchdog(parent)
     if os.getppid() != parent:  # it died before the watch was set: no signal would ever come
         sys.exit(ORPHANED)

@@ -33,6 +33,7 @@ class Turns:
     given_up: set[str] = field(default_factory=set)
     background: dict[str, str] = field(default_factory=dict)  # task id → task type
     idle: bool | None = None  # None: this Claude Code does not tell
+    owed: bool = False  # background work has ended and will wake the agent, but its turn has not begun
     results: int = 0  # of ours
     seen: int = 0  # results of any kind
 
@@ -49,16 +50,22 @@ class Turns:
     @property
     def over(self) -> bool:
         """Every prompt has its result, no agent works in the background, and the process says it is idle."""
-        return not self.pending and self.results > 0 and not self.background and self.idle is not False
+        return self.resting and not self.background and not self.owed
+
+    @property
+    def resting(self) -> bool:
+        """Every prompt has its result and no turn is under way; background work may be."""
+        return not self.pending and self.results > 0 and self.idle is not False
 
     @property
     def only_commands_left(self) -> bool:
         """Nothing is left but background commands, which may run for ever."""
         left = set(self.background.values())
-        return not self.pending and self.results > 0 and self.idle is not False and bool(left) and not left & AGENT_TASKS
+        return self.resting and bool(left) and not left & AGENT_TASKS
 
     def see(self, message: Message) -> None:
         """Take in what a message says about tasks and idleness. Results go to `result`."""
+        before = bool(self.background)
         if isinstance(message, TaskStartedMessage):
             self.background[message.task_id] = message.task_type or ""
         elif isinstance(message, TaskNotificationMessage):
@@ -68,6 +75,7 @@ class Turns:
                 self.background.pop(message.task_id, None)
         elif isinstance(message, SystemMessage):
             self._see_system(message)
+        self.owed = self.owed or (before and not self.background)
 
     def _see_system(self, message: SystemMessage) -> None:
         if message.subtype == "background_tasks_changed":  # the full set, whatever was missed before
@@ -76,6 +84,7 @@ class Turns:
             self.background = {str(task.get("task_id", "")): str(task.get("task_type", "")) for task in listed}
         elif message.subtype == "session_state_changed":
             self.idle = message.data.get("state") == "idle"
+            self.owed = False
 
     def result(self, message: ResultMessage) -> Whose:
         """Say whose result this is; one of ours is then no longer waited for."""

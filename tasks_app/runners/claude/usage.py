@@ -5,6 +5,7 @@ turn has the sum of the main thread, `model_usage` that of everything in the pro
 explain (sub-agents' last words, titles) is counted under a message id of our own, so that the sum is what is billed.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -97,7 +98,8 @@ def base_model(model: str) -> str:
 
 def number(value: Any) -> int:
     """Return a count from the wire: never negative, never anything but a whole number."""
-    return max(0, int(value)) if isinstance(value, int | float) and not isinstance(value, bool) and value == value else 0
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return max(0, int(value)) if usable else 0
 
 
 def _usage(message: AssistantMessage) -> Usage:

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import uuid
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -117,6 +117,3 @@ async def until(condition: Callable[[], Any], *, within_s: float = 15.0) -> Any:
         while not (found := condition()):  # noqa: ASYNC110 - what it looks at is another process
             await asyncio.sleep(0.02)
         return found
-
-
-Later = Callable[[], Awaitable[None]]

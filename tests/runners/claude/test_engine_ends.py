@@ -9,10 +9,10 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from tasks_app.domain.statuses import DecisionKind, Reason, StepKind
+from tasks_app.domain.statuses import Reason, StepKind
 from tasks_app.runners.claude import launcher
 from tasks_app.runners.fake_port import never, yes
-from tasks_app.runners.port import Directive, OutcomeKind
+from tasks_app.runners.port import Answer, Ask, Directive, OutcomeKind
 from tests.runners.claude.conftest import QUICK, Stage, bash, call, until
 
 pytestmark = pytest.mark.engine
@@ -95,7 +95,7 @@ async def test_a_stop_withdraws_what_is_open(stage: Stage) -> None:
 
 
 async def test_a_worker_that_leaves_parks_the_run_and_another_goes_on(stage: Stage) -> None:
-    stage.script({"call": [bash("echo one >> log.txt")]}, {"call": [bash("echo two >> log.txt; sleep 5")]}, {"say": "done"})
+    stage.script({"call": [bash("echo one >> log.txt")]}, {"call": [bash("echo two >> log.txt; sleep 2")]}, {"say": "done"})
     task = stage.start(yes)
     await until(lambda: len(stage.port.asks) == 2 and sleepers(stage))
     stage.port.order(Directive.LEAVE)
@@ -240,11 +240,21 @@ async def test_output_too_large_is_gone_on_from_once_and_not_in_a_loop(stage: St
     assert sum("too large" in step.text for step in stage.port.of(StepKind.PROMPT)) == 1
 
 
-async def test_asks_are_still_answered_while_nobody_reads_fast(stage: Stage) -> None:
-    """N35, third: a sub-agent talks while the main thread waits for the lead."""
-    stage.script({"call": [bash("echo x > x.txt")]}, {"say": "done"})
-    task = stage.start(never)
-    await until(lambda: stage.port.asks)
-    assert stage.port.asks[0].kind is DecisionKind.PERMISSION
-    stage.port.order(Directive.STOP)
-    await task
+async def test_answers_get_through_while_hundreds_of_messages_arrive(stage: Stage) -> None:
+    """N35, third: the SDK's queue holds 100 messages; a sub-agent sends more while the main thread waits for the lead."""
+
+    async def late(ask: Ask) -> Answer:
+        await until(lambda: len(stage.port.steps) > 150, within_s=25)
+        return Answer("allow")
+
+    stage.script(
+        {"call": [call("Agent", description="busy", prompt="list and list", subagent_type="general-purpose")]},
+        {"call": [bash("echo x > x.txt")]},
+        {"say": "done"},
+        {"say": "saw it"},
+        subagents={"list and list": [{"call": [call("mcp__crew__TaskList")] * 10}] * 10},
+    )
+    outcome = await asyncio.wait_for(stage.run(late), 40)
+    assert outcome.kind is OutcomeKind.ENDED
+    assert (stage.workspace / "x.txt").exists()
+    assert len(stage.port.calls) == 100
