@@ -9,6 +9,7 @@ from tasks_app.domain.errors import Invalid
 
 CHOICES = ("raise", "smaller_model", "stop")
 GRANTS: frozenset[str] = frozenset()
+MIN_USD = Decimal("0.01")
 MAX_USD = Decimal("1000000")
 MAX_TOKENS = 10**12
 
@@ -22,22 +23,24 @@ def check(given: Given, payload: Mapping[str, Any]) -> Given:
     """A raise needs an amount above zero in USD or tokens, in the unit of the limit that was hit."""
     if given.choice != "raise":
         return Given(given.choice, given.note)
-    usd, tokens = given.data.get("usd"), given.data.get("tokens")
-    if usd not in (None, ""):
-        return Given(given.choice, given.note, {"usd": str(_amount(usd))})
-    if tokens not in (None, ""):
-        count = _amount(tokens, most=Decimal(MAX_TOKENS), field="tokens")
-        return Given(given.choice, given.note, {"tokens": int(count)})
-    raise Invalid("Say by how much to raise it.", field="tokens" if payload.get("limit_tokens") else "usd")
+    unit = "tokens" if payload.get("limit_tokens") else "usd"
+    value = given.data.get(unit)
+    if value in (None, ""):
+        raise Invalid(f"Say by how {'many tokens' if unit == 'tokens' else 'many USD'} to raise it.", field=unit)
+    if unit == "usd":
+        return Given(given.choice, given.note, {"usd": str(_amount(value, least=MIN_USD, most=MAX_USD, field=unit))})
+    return Given(
+        given.choice, given.note, {"tokens": int(_amount(value, least=Decimal(1), most=Decimal(MAX_TOKENS), field=unit))}
+    )
 
 
-def _amount(value: object, *, most: Decimal = MAX_USD, field: str = "usd") -> Decimal:
+def _amount(value: object, *, least: Decimal, most: Decimal, field: str) -> Decimal:
     try:
         amount = Decimal(str(value))
     except InvalidOperation:
         raise Invalid("The amount is not a number.", field=field) from None
-    if not amount.is_finite() or not 0 < amount <= most:
-        raise Invalid(f"The amount must be above 0 and at most {most:,}.", field=field)
+    if not amount.is_finite() or not least <= amount <= most:
+        raise Invalid(f"The amount must be at least {least} and at most {most:,}.", field=field)
     return amount
 
 

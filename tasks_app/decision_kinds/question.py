@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tasks_app.decision_kinds.base import Given
-from tasks_app.domain.errors import Problems
+from tasks_app.domain.errors import Invalid, Problems
 from tasks_app.domain.text import one_line
 
 CHOICES = ("answer", "dismiss")
@@ -24,6 +24,8 @@ def check(given: Given, payload: Mapping[str, Any]) -> Given:
         return Given(given.choice, given.note)
     problems, stored = Problems(), {}
     answers = given.data.get("answers") or {}
+    if not isinstance(answers, Mapping):
+        raise Invalid("The answers must be given by question: {question: answer}.", field="answers")
     for index, question in enumerate(payload.get("questions") or []):
         text = str(question.get("question", ""))
         value = answers.get(text)

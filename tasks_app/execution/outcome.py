@@ -1,6 +1,7 @@
 """Turns the outcome of a runner into states: what becomes of the run, of its decisions and of its task."""
 
 import time
+from dataclasses import replace
 
 from tasks_app.domain.leases import CRASHES, TRANSIENT_RETRIES
 from tasks_app.domain.statuses import TRANSIENT, DecisionKind, Reason, RunStatus
@@ -25,10 +26,11 @@ def settle(held: Held, outcome: Outcome, *, leaving_for: Reason | None) -> bool:
         return False
     if outcome.kind is OutcomeKind.ENDED:
         return _ended(held, outcome)
-    if outcome.kind is OutcomeKind.PARKED:
+    stop_asked = runs.get(held.id).stop_asked_at is not None
+    if outcome.kind is OutcomeKind.STOPPED or (outcome.kind is OutcomeKind.PARKED and stop_asked):
+        _stopped(held)  # a process that came back parked while it was being stopped is gone as well
+    elif outcome.kind is OutcomeKind.PARKED:
         _parked(held, outcome, leaving_for)
-    elif outcome.kind is OutcomeKind.STOPPED:
-        _stopped(held)
     else:
         _failed(held, outcome)
     scheduling.tick(held.team_id)
@@ -77,18 +79,9 @@ def _parked(held: Held, outcome: Outcome, leaving_for: Reason | None) -> None:
 
 def _stopped(held: Held) -> None:
     run = runs.get(held.id)
-    superseded = run.stop_reason == Reason.SUPERSEDED.value
-    reason = Reason.SUPERSEDED if superseded else Reason.STOPPED
-    ending = endings.stopped_by(f"user:{run.stop_asked_by}", reason=reason, held=not superseded)
-    ending = Ending(
-        ending.status,
-        reason,
-        ending.detail,
-        counts=False,
-        held=ending.held,
-        dossier=dossier.make(held.id, reason=reason, error=ending.detail),
-    )
-    _end(held, ending, why="its run was stopped")
+    ending = endings.stopped_as_asked(run)
+    found = dossier.make(held.id, reason=ending.reason, error=ending.detail)
+    _end(held, replace(ending, dossier=found), why="its run was stopped")
 
 
 def _failed(held: Held, outcome: Outcome) -> None:

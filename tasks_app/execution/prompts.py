@@ -11,6 +11,10 @@ from tasks_app.domain.text import cut
 
 OUTPUT_LIMIT = 8_000
 CONTEXT_LIMIT = 12_000
+EXPIRED = (
+    "Nobody answered in time: {title}. The lead neither allowed nor denied it. That is not consent: do not do it. Find another "
+    "way, decide yourself only what is yours to decide and say what you assumed, or give the task back and say why."
+)
 INTERRUPTED = "[crewdesk:interrupted]"
 REPORT = """\
 When every acceptance criterion is met, call mcp__crew__TaskUpdate with taskId "{n}", status "completed", `evidence` with one
@@ -112,10 +116,9 @@ def going_on(run: Any, decisions: Sequence[Any], *, interrupted_call: str) -> st
 
 
 def _decided(decision: Any) -> str:
-    kind = registry.get(decision.kind)
     if decision.status == DecisionStatus.EXPIRED.value:
-        given = Given(decision.choice or kind.CHOICES[-1], decision.note, {"text": decision.note})
-    else:
-        given = Given(decision.choice, decision.note, decision.answer)
+        return f"{ANSWERED.format(decision.tool_use_id or decision.pk)}\n{EXPIRED.format(title=decision.title)}"
+    kind = registry.get(decision.kind)
+    given = Given(decision.choice, decision.note, decision.answer)
     marker = REPEAT if given.choice in kind.GRANTS else ANSWERED
     return f"{marker.format(decision.tool_use_id or decision.pk)}\n{kind.tell(given, decision.payload)}"

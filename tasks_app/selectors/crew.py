@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tasks_app.domain.statuses import TaskStatus
+from tasks_app.domain.statuses import RunStatus, TaskStatus
 from tasks_app.models import Dependency, Message, Run, Task
 
 OUTPUT_LIMIT = 20_000
@@ -76,6 +76,11 @@ def created_by(task_id: int) -> str:
 def criteria(task_id: int) -> list[str]:
     """Return the acceptance criteria of the task."""
     return list(Task.objects.values_list("criteria", flat=True).get(pk=task_id))
+
+
+def is_running(agent_id: int) -> bool:
+    """Whether a process works for the agent right now."""
+    return Run.objects.filter(agent_id=agent_id, status=RunStatus.RUNNING.value).exists()
 
 
 def recent_messages(agent_id: int, *, limit: int = 20) -> list[Mapping[str, Any]]:

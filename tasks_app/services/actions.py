@@ -6,20 +6,34 @@ from typing import Any
 
 from django.db import transaction
 
-from tasks_app.domain.errors import Conflict, Invalid, NotFound
+from tasks_app.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from tasks_app.domain.plan_model import Plan
 from tasks_app.domain.statuses import AgentStatus, Reason, RunStatus, TaskStatus, TeamStatus
 from tasks_app.models import Decision, Message, Run, Task, Team
-from tasks_app.services import agents, context, decisions, endings, messages, runs, scheduling, tasks, teams, workspaces
+from tasks_app.services import (
+    agents,
+    context,
+    decisions,
+    endings,
+    events,
+    expiry,
+    messages,
+    runs,
+    scheduling,
+    tasks,
+    teams,
+    workspaces,
+)
 from tasks_app.services.tasks import Draft
 from tasks_app.services.teams import Source
 
 STARTS = ("clean", "last")
+GUIDANCE_LIMIT = 20_000
 
 
 def start_team(plan: Plan, *, source: Source, user_id: int | None, rehearsal: bool, actor: str) -> Team:
     """Prepare the workspace, make the team with everything in its plan, and let it begin. All or nothing."""
-    slug = teams.reserve_slug(plan)
+    slug = teams.reserve_slug(plan, taken=workspaces.taken())
     space = plan.workspace
     workspace = workspaces.prepare(slug, source=space.path, mode=space.mode, ref=space.ref, base=source.base, scratch=rehearsal)
     try:
@@ -99,30 +113,48 @@ def answer(
 
 def snooze(decision_id: str, *, minutes: int, actor: str) -> None:
     """Quiet a decision's reminders for a while."""
-    decisions.snooze(decision_id, minutes=minutes, actor=actor)
+    expiry.snooze(decision_id, minutes=minutes, actor=actor)
+
+
+def start_task(task_id: int, *, agent_id: int, actor: str) -> Run:
+    """Give a ready task to an agent now. Raises `Blocked`, `AlreadyClaimed` or `Conflict`, each naming why."""
+    return runs.claim_task(task_id, agent_id=agent_id, actor=actor)
 
 
 def reassign(task_id: int, *, agent_id: int | None, guidance: str = "", start: str = "clean", actor: str) -> Task:
     """Give an unfinished task to an agent (None: any suitable one), with guidance. A running attempt is stopped first."""
     if start not in STARTS:
         raise Invalid("Start from `clean` or from the `last` attempt.", field="start")
-    task = tasks.get(task_id)
-    if agent_id is not None:
-        agent = agents.get(agent_id)
-        if agent.team_id != task.team_id:
-            raise NotFound("There is no such agent in this team.", field="agent")
-        if agent.status != AgentStatus.ACTIVE.value:
-            raise Conflict(f"{agent.name} is stopped. Start it again, or choose another.", field="agent")
+    if len(guidance) > GUIDANCE_LIMIT:
+        raise TooLarge(f"The guidance is longer than {GUIDANCE_LIMIT:,} characters.", field="guidance")
     with transaction.atomic():
+        task = _locked(task_id)
+        _must_take_work(task, agent_id)
         if task.status == TaskStatus.IN_PROGRESS.value:
             _stop_open_run(task, actor=actor, reason=Reason.SUPERSEDED, held=False)
             tasks.plan_next(task, agent_id=agent_id, guidance=guidance, start=start, actor=actor)
         else:
-            decisions.withdraw_all(why="the task was reassigned", actor=actor, task_id=task_id)
             more = task.attempts >= task.attempts_allowed
             tasks.mark_ready_again(task, agent_id=agent_id, guidance=guidance, start=start, actor=actor, extra_attempt=more)
+            decisions.withdraw_all(why="the task was reassigned", actor=actor, task_id=task_id)
     scheduling.tick(task.team_id)
     return tasks.get(task_id)
+
+
+def _locked(task_id: int) -> Task:
+    """The task as it is now, and stays until the commit."""
+    events.lock(tasks.get(task_id).team_id)
+    return tasks.get(task_id)
+
+
+def _must_take_work(task: Task, agent_id: int | None) -> None:
+    if agent_id is None:
+        return
+    agent = agents.get(agent_id)
+    if agent.team_id != task.team_id:
+        raise NotFound("There is no such agent in this team.", field="agent")
+    if agent.status != AgentStatus.ACTIVE.value:
+        raise Conflict(f"{agent.name} is stopped. Start it again, or choose another.", field="agent")
 
 
 def retry(task_id: int, *, guidance: str = "", start: str = "last", actor: str) -> Task:
@@ -135,50 +167,50 @@ def _stop_open_run(task: Task, *, actor: str, reason: Reason, held: bool) -> Non
     run = Run.objects.filter(task=task, status__in=runs.OPEN).first()
     if run is None:
         return
+    if run.status == RunStatus.PENDING.value:
+        endings.end_pending(run.pk, endings.stopped_by(actor, reason=reason, held=held), actor=actor)
+    else:
+        runs.ask_to_stop(run.pk, actor=actor, reason=reason, held=held)
     decisions.withdraw_all(why="its run was stopped", actor=actor, run_id=run.pk)
-    if run.status == RunStatus.PENDING.value and endings.end_pending(
-        run.pk, endings.stopped_by(actor, reason=reason, held=held), actor=actor
-    ):
-        return
-    runs.ask_to_stop(run.pk, actor=actor, reason=reason)
 
 
 def stop_run(run_id: str, *, actor: str) -> None:
     """Stop a run. "Stopped" is written when its process is seen gone. Raises `Conflict` for an ended one."""
-    run = runs.get(run_id)
-    if run.status not in runs.OPEN:
-        raise Conflict(f"This attempt has ended already: {run.status}.")
     with transaction.atomic():
+        events.lock(runs.get(run_id).team_id)
+        run = runs.get(run_id)
+        if run.status not in runs.OPEN:
+            raise Conflict(f"This attempt has ended already: {run.status}.")
         _stop_open_run(run.task, actor=actor, reason=Reason.STOPPED, held=True)
 
 
 def cancel(task_id: int, *, why: str = "", actor: str) -> None:
     """Give a task up; a running attempt is stopped."""
-    task = tasks.get(task_id)
     with transaction.atomic():
+        task = _locked(task_id)
         tasks.mark_cancelled(task, why=why, actor=actor)
-        decisions.withdraw_all(why="the task was cancelled", actor=actor, task_id=task_id)
         _stop_open_run(task, actor=actor, reason=Reason.STOPPED, held=True)
+        decisions.withdraw_all(why="the task was cancelled", actor=actor, task_id=task_id)
     scheduling.tick(task.team_id)
 
 
 def complete_by_hand(task_id: int, *, note: str = "", actor: str) -> None:
     """The lead has done it, or takes it as done. Refused while a dependency is open."""
-    task = tasks.get(task_id)
-    tasks.must_not_be_blocked(task)
     by = actor.split(":", 1)[-1]
     with transaction.atomic():
+        task = _locked(task_id)
+        tasks.must_not_be_blocked(task)
         if not tasks.mark_completed(task, by=by, evidence={"by hand": note or f"completed by {by}"}, output=note, actor=actor):
             raise Conflict(f"{task.label} is {task.status} already.")
-        decisions.withdraw_all(why="the task was completed by hand", actor=actor, task_id=task_id)
         _stop_open_run(task, actor=actor, reason=Reason.SUPERSEDED, held=False)
+        decisions.withdraw_all(why="the task was completed by hand", actor=actor, task_id=task_id)
     scheduling.tick(task.team_id)
 
 
 def reopen(task_id: int, *, why: str, actor: str) -> None:
     """Let a finished task be done again, with the lead's words as guidance."""
-    task = tasks.get(task_id)
     with transaction.atomic():
+        task = _locked(task_id)
         tasks.mark_reopened(task, why=why, actor=actor)
         teams.work_again(task.team_id)
     scheduling.tick(task.team_id)

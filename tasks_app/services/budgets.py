@@ -44,7 +44,7 @@ def _limits(run: Run) -> list[tuple[str, str, float, float]]:
 def read(run_id: str) -> Reading:
     """Return the tightest limit of the run, as of now (one query)."""
     run = Run.objects.select_related("team", "task").get(pk=run_id)
-    scope, unit, used, limit = max(_limits(run), key=lambda row: row[2] / row[3])
+    scope, unit, used, limit = max(_limits(run), key=lambda row: budget.Limit(row[0], row[2], row[3]).fraction)
     return Reading(budget.level(used, limit), scope, unit, used, limit)
 
 
@@ -56,10 +56,12 @@ def usd_left(run: Run) -> float | None:
 
 @transaction.atomic
 def note_level(run_id: str, reading: Reading) -> bool:
-    """Remember that the run has passed a level; True exactly once per level and run."""
+    """Remember that the run has passed a level; True exactly once per level and run, never where the lead waived the limit."""
     run = Run.objects.select_related("team").get(pk=run_id)
     events.lock(run.team_id)
-    run.refresh_from_db(fields=["budget_level"])
+    run.refresh_from_db(fields=["budget_level", "budget_waived"])
+    if run.budget_waived:
+        return False
     known = budget.Level(run.budget_level) if run.budget_level else budget.Level.OK
     if ORDER.index(reading.level) <= ORDER.index(known):
         return False

@@ -18,7 +18,7 @@ from tasks_app.decision_kinds.base import Given, payload_hash
 from tasks_app.domain.errors import AlreadyAnswered, DecisionGone, Forbidden, Invalid, LeaseLost, NotFound, Stale
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.ids import DECISION_PREFIX, new_id
-from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus
+from tasks_app.domain.statuses import DecisionKind, DecisionStatus
 from tasks_app.domain.text import clean, clean_json, cut, mask_json
 from tasks_app.models import Decision, Run, Task
 from tasks_app.runners.port import Ask
@@ -27,7 +27,6 @@ from tasks_app.services import events, keys, runs, task_edits
 NOTE_LIMIT = 20_000
 ASKED = {"permission": ("tool", "input"), "plan": ("plan",), "question": ("questions",), "escalation": ("problem", "options")}
 """The parts of a payload that make it the same request, however it is shown."""
-EXPIRED_CHOICE = {"permission": "deny", "plan": "revise", "question": "dismiss"}
 
 
 def get(decision_id: str) -> Decision:
@@ -93,11 +92,14 @@ def _insert(decision: Decision) -> Decision:
     decision.payload_hash = payload_hash(decision.payload)
     decision.opened_at = timezone.now()
     decision.save(force_insert=True)
-    _event(EventKind.DECISION_OPENED, decision, data={"kind": decision.kind, "title": decision.title})
+    append_event(EventKind.DECISION_OPENED, decision, data={"kind": decision.kind, "title": decision.title})
     return get(decision.pk)
 
 
-def _event(kind: EventKind, decision: Decision, *, actor: str = events.SYSTEM, data: Mapping[str, Any] | None = None) -> None:
+def append_event(
+    kind: EventKind, decision: Decision, *, actor: str = events.SYSTEM, data: Mapping[str, Any] | None = None
+) -> None:
+    """Append an event about the decision: its card, the inbox, its task, agent and run become stale."""
     names = {keys.decision(decision.pk), keys.inbox(decision.team_id), keys.tasks(decision.team_id)}
     names |= {keys.task(decision.task_id)} if decision.task_id else set()
     names |= {keys.agent(decision.agent_id)} if decision.agent_id else set()
@@ -152,7 +154,7 @@ def answer(
         raise Forbidden("Only people answer. What an agent says is never consent.")
     events.lock(get(decision_id).team_id)
     decision = get(decision_id)
-    _must_be_open(decision)
+    must_be_open(decision)
     if version != decision.version or payload_hash != decision.payload_hash:
         raise Stale("This changed while you read it. Look at it again before you answer.", decision=decision_id)
     given = _checked(decision, choice, note, data)
@@ -166,8 +168,10 @@ def answer(
     )
     if decision.kind == DecisionKind.PERMISSION.value and given.choice == "allow_rule" and decision.task:
         task_edits.allow_rule(decision.task, str(decision.payload["rule"]), by=actor.split(":", 1)[-1])
-    _event(EventKind.DECISION_ANSWERED, decision, actor=actor, data={"kind": decision.kind, "choice": given.choice, "by": actor})
-    _wake_run(decision, why=f"{decision.kind} answered")
+    append_event(
+        EventKind.DECISION_ANSWERED, decision, actor=actor, data={"kind": decision.kind, "choice": given.choice, "by": actor}
+    )
+    wake_run(decision, why=f"{decision.kind} answered")
     return get(decision_id)
 
 
@@ -180,7 +184,8 @@ def _checked(decision: Decision, choice: str, note: str, data: Mapping[str, Any]
     return kind.check(Given(choice, clean(note).strip(), clean_json(dict(data or {}))), decision.payload)
 
 
-def _must_be_open(decision: Decision) -> None:
+def must_be_open(decision: Decision) -> None:
+    """Raise `AlreadyAnswered` or `DecisionGone`, in words, for one that is not open."""
     if decision.status == DecisionStatus.ANSWERED.value:
         at = f"{decision.answered_at:%H:%M:%S} UTC"
         raise AlreadyAnswered(
@@ -192,7 +197,8 @@ def _must_be_open(decision: Decision) -> None:
         raise DecisionGone(f"This request ended: {decision.closed_why or decision.status}. Nothing was sent.")
 
 
-def _wake_run(decision: Decision, *, why: str) -> None:
+def wake_run(decision: Decision, *, why: str) -> None:
+    """Wake the process that waits, or make the parked run due if this was the last it waited for."""
     if not decision.run_id:
         return
     if not has_open(decision.run_id):
@@ -215,7 +221,7 @@ def deliver(decision_id: str, fence: int) -> Decision | None:
     )
     if not landed:
         raise LeaseLost("This answer was handed over already.")
-    _event(EventKind.DECISION_DELIVERED, decision, data={"kind": decision.kind, "fence": fence})
+    append_event(EventKind.DECISION_DELIVERED, decision, data={"kind": decision.kind, "fence": fence})
     return get(decision_id)
 
 
@@ -249,8 +255,8 @@ def withdraw(decision_id: str, *, why: str, actor: str = events.SYSTEM) -> bool:
         status=DecisionStatus.WITHDRAWN.value, closed_why=cut(why, 200)
     )
     if landed:
-        _event(EventKind.DECISION_WITHDRAWN, decision, actor=actor, data={"kind": decision.kind, "why": why})
-        _wake_run(decision, why=why)
+        append_event(EventKind.DECISION_WITHDRAWN, decision, actor=actor, data={"kind": decision.kind, "why": why})
+        wake_run(decision, why=why)
     return bool(landed)
 
 
@@ -261,40 +267,6 @@ def withdraw_all(*, why: str, actor: str = events.SYSTEM, run_id: str = "", task
     return sum(withdraw(pk, why=why, actor=actor) for pk in list(open_ones))
 
 
-def expire_due() -> int:
-    """open → expired where a timeout that was set has run out: counts as a refusal, never as consent; returns how many."""
-    due = Decision.objects.filter(status=DecisionStatus.OPEN.value, expires_at__lte=timezone.now())
-    return sum(_expire(pk) for pk in list(due.values_list("pk", flat=True)))
-
-
-@transaction.atomic
-def _expire(decision_id: str) -> bool:
-    decision = get(decision_id)
-    events.lock(decision.team_id)
-    landed = Decision.objects.filter(pk=decision_id, status=DecisionStatus.OPEN.value).update(
-        status=DecisionStatus.EXPIRED.value,
-        closed_why="nobody answered in time",
-        choice=EXPIRED_CHOICE.get(decision.kind, ""),
-        note="Nobody answered in time. This is not consent.",
-    )
-    if landed:
-        _event(EventKind.DECISION_EXPIRED, decision, data={"kind": decision.kind})
-        _wake_run(decision, why="nobody answered in time")
-    return bool(landed)
-
-
-@transaction.atomic
-def snooze(decision_id: str, *, minutes: int, actor: str) -> None:
-    """Quiet the reminders for a while; it stays open and counted."""
-    events.lock(get(decision_id).team_id)
-    decision = get(decision_id)
-    _must_be_open(decision)
-    if not 1 <= minutes <= 24 * 60:
-        raise Invalid("Snooze for 1 minute to 24 hours.", field="minutes")
-    Decision.objects.filter(pk=decision_id).update(snoozed_until=timezone.now() + timedelta(minutes=minutes))
-    _event(EventKind.NOTE, decision, actor=actor, data={"text": f"snoozed for {minutes} min"})
-
-
 def has_open(run_id: str) -> bool:
     """Whether the run waits for the lead."""
     return Decision.objects.filter(runs.WAITS, run_id=run_id, status=DecisionStatus.OPEN.value).exists()
@@ -303,8 +275,3 @@ def has_open(run_id: str) -> bool:
 def mark_parked_for_lost(run_id: str) -> bool:
     """The process that waited is gone: the request stays open, its answer is kept. Returns whether there was one."""
     return bool(Decision.objects.filter(runs.WAITS, run_id=run_id, status=DecisionStatus.OPEN.value).update(parked=True))
-
-
-def running_state(run_id: str) -> str:
-    """Return the run's stored status (for waiters)."""
-    return Run.objects.filter(pk=run_id).values_list("status", flat=True).first() or RunStatus.KILLED.value

@@ -47,7 +47,7 @@ def end_pending(run_id: str, ending: Ending, *, actor: str) -> bool:
     return True
 
 
-def stopped_as_asked(run: Run, *, detail: str = "", dossier: dict[str, Any] | None = None) -> Ending:
+def stopped_as_asked(run: Run, *, detail: str = "") -> Ending:
     """The ending of a run whose process is seen gone after a person asked for it (`runs.ask_to_stop`)."""
     superseded = run.stop_reason == Reason.SUPERSEDED.value
     return Ending(
@@ -56,7 +56,6 @@ def stopped_as_asked(run: Run, *, detail: str = "", dossier: dict[str, Any] | No
         detail or f"Stopped by {run.stop_asked_by}.",
         counts=False,
         held=run.stop_reason == Reason.STOPPED.value,
-        dossier=dossier,
     )
 
 

@@ -13,7 +13,7 @@ from tasks_app.domain.events import EventKind
 from tasks_app.domain.leases import CRASHES, NEVER, RENUDGE_S
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, Reason, RunStatus, TeamStatus
 from tasks_app.models import Decision, Event, Run, Team
-from tasks_app.services import agents, decisions, endings, events, keys, runs, scheduling, workers
+from tasks_app.services import agents, decisions, endings, events, expiry, keys, runs, scheduling, workers
 from tasks_app.services.clock import DatabaseNow, now_s
 
 logger = logging.getLogger(__name__)
@@ -146,7 +146,7 @@ def tick_all() -> None:
 def sweep() -> list[str]:
     """Everything that must not depend on a hint, once; returns due runs that could not be nudged."""
     take_back_expired()
-    decisions.expire_due()
+    expiry.expire_due()
     close_stalls()
     open_stalls()
     tick_all()

@@ -1,5 +1,7 @@
 """Runs: sole writer of their life. Every write of a worker names its fence and is refused when the run moved on."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -145,6 +147,18 @@ def guard(run_id: str, fence: int, **changes: Any) -> None:
     """Change a run that this worker holds; raises `LeaseLost` where it does not hold it any more."""
     if not Run.objects.filter(pk=run_id, fence=fence, status=RunStatus.RUNNING.value).update(**(changes or {"fence": fence})):
         raise LeaseLost(f"Run {run_id} belongs to another worker now.")
+
+
+@contextmanager
+def holding(run_id: str, fence: int) -> Iterator[None]:
+    """One transaction in which this worker holds the run for certain. Raises `LeaseLost` where it does not."""
+    with transaction.atomic():
+        team_id = Run.objects.filter(pk=run_id).values_list("team_id", flat=True).first()
+        if team_id is None:
+            raise LeaseLost(f"Run {run_id} does not exist any more.")
+        events.lock(team_id)
+        guard(run_id, fence)
+        yield
 
 
 @transaction.atomic

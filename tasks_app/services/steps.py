@@ -3,20 +3,25 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.events import EventKind
+from tasks_app.domain.ids import new_id
 from tasks_app.domain.statuses import RunStatus, StepKind
 from tasks_app.domain.text import clean, clean_json, mask_json, mask_secrets, one_line
+from tasks_app.domain.usage import Tokens, cost_added, merge
 from tasks_app.models import CostReading, MessageUsage, Run, Step, Team
 from tasks_app.runners.port import Cost, StepDraft, Usage
 from tasks_app.services import agents, events, keys, runs, tasks
 
 ZERO = Decimal(0)
+CENT = Decimal("0.000001")
+"""Costs are stored to a millionth of a dollar."""
 
 
 @dataclass(frozen=True)
@@ -95,41 +100,33 @@ def _plus(a: Spent, b: Spent) -> Spent:
 
 
 def _count_usage(run: Run, usage: Usage) -> Spent:
-    """Count one API message once: the same id again may only raise its output, which is final in its last row."""
-    row, fresh = MessageUsage.objects.get_or_create(
+    """Count one API message once: the same id again adds only what it has grown by. One without an id counts by itself."""
+    row, _ = MessageUsage.objects.get_or_create(
         team_id=run.team_id,
-        message_id=usage.message_id[:80],
-        defaults={
-            "run": run,
-            "model": usage.model[:80],
-            "subagent": usage.subagent[:80],
-            "input_tokens": usage.input_tokens,
-            "cache_creation_tokens": usage.cache_creation_tokens,
-            "cache_read_tokens": usage.cache_read_tokens,
-            "output_tokens": usage.output_tokens,
-            "at": timezone.now(),
-        },
+        message_id=usage.message_id[:80] or new_id("anonymous-"),
+        defaults={"run": run, "model": usage.model[:80], "subagent": usage.subagent[:80], "at": timezone.now()},
     )
-    if fresh:
-        added = (usage.input_tokens, usage.cache_creation_tokens, usage.cache_read_tokens, usage.output_tokens)
-    else:
-        more = max(0, usage.output_tokens - row.output_tokens)
-        MessageUsage.objects.filter(pk=row.pk).update(output_tokens=F("output_tokens") + more)
-        added = (0, 0, 0, more)
-    Run.objects.filter(pk=run.pk).update(
-        input_tokens=F("input_tokens") + added[0],
-        cache_creation_tokens=F("cache_creation_tokens") + added[1],
-        cache_read_tokens=F("cache_read_tokens") + added[2],
-        output_tokens=F("output_tokens") + added[3],
+    known = Tokens(row.input_tokens, row.cache_creation_tokens, row.cache_read_tokens, row.output_tokens)
+    seen = Tokens(usage.input_tokens, usage.cache_creation_tokens, usage.cache_read_tokens, usage.output_tokens)
+    _, added = merge(known, seen)
+    _add_tokens(MessageUsage.objects.filter(pk=row.pk), added)
+    _add_tokens(Run.objects.filter(pk=run.pk), added)
+    return Spent(tokens=added.total, cached=added.cached)
+
+
+def _add_tokens(rows: QuerySet[Any], added: Tokens) -> None:
+    rows.update(
+        input_tokens=F("input_tokens") + added.input,
+        cache_creation_tokens=F("cache_creation_tokens") + added.cache_creation,
+        cache_read_tokens=F("cache_read_tokens") + added.cache_read,
+        output_tokens=F("output_tokens") + added.output,
     )
-    return Spent(tokens=sum(added), cached=added[2])
 
 
 def _count_cost(run: Run, cost: Cost) -> Spent:
     """A process reports its cost so far: only what it rose by counts; a new process starts at 0."""
-    usd = Decimal(str(cost.usd))
     row, _ = CostReading.objects.get_or_create(run=run, process=cost.process[:60], defaults={"usd": ZERO})
-    rise = max(ZERO, usd - row.usd)
+    rise = Decimal(str(cost_added(float(row.usd), cost.usd))).quantize(CENT)
     CostReading.objects.filter(pk=row.pk).update(usd=F("usd") + rise)
     known = Run.objects.values_list("cost_usd", flat=True).get(pk=run.pk)
     Run.objects.filter(pk=run.pk).update(cost_usd=(known or ZERO) + rise)

@@ -99,9 +99,7 @@ def create(team_id: int, draft: Draft, *, actor: str) -> Task:
         created_at=timezone.now(),
     )
     Dependency.objects.bulk_create([Dependency(task=task, needs_id=pk) for pk in needs])
-    append_event(
-        EventKind.TASK_CREATED, task, actor=actor, data={"title": task.title, "depends_on": needs}, order=True
-    )
+    append_event(EventKind.TASK_CREATED, task, actor=actor, data={"title": task.title, "depends_on": needs}, order=True)
     return task
 
 
@@ -265,11 +263,6 @@ def mark_reopened(task: Task, *, why: str, actor: str) -> None:
     if not landed:
         raise Conflict(f"{task.label} is not finished, so it cannot be reopened.")
     append_event(EventKind.TASK_REOPENED, task, actor=actor, data={"why": cut(why, 500)})
-
-
-def set_failed(task_id: int, *, failed: bool) -> bool:
-    """Set or clear `failed` on a pending task; returns whether it changed."""
-    return bool(Task.objects.filter(pk=task_id, status=TaskStatus.PENDING.value, failed=not failed).update(failed=failed))
 
 
 def ready(team_id: int) -> list[Task]:

@@ -1,6 +1,6 @@
 """Teams: their making and their status. Sole writer of these columns."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,9 +32,9 @@ class Source:
     script: str = ""
 
 
-def reserve_slug(plan: Plan) -> str:
-    """Return a free URL name for the team."""
-    return names.slug(plan.team, set(Team.objects.values_list("slug", flat=True)))
+def reserve_slug(plan: Plan, *, taken: Collection[str] = ()) -> str:
+    """Return a free URL name for the team that is not in `taken` either."""
+    return names.slug(plan.team, {*Team.objects.values_list("slug", flat=True), *taken})
 
 
 def create(plan: Plan, *, slug: str, source: Source, workspace: Path, user_id: int | None, rehearsal: bool, actor: str) -> Team:

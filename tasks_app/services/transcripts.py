@@ -13,7 +13,12 @@ from tasks_app.services import decisions, messages, runs
 from tasks_app.services.clock import now_s
 
 ANSWERED = re.compile(r"\[crewdesk:answered ([\w-]{1,80})\]")
-CUT_OFF = ("The user doesn't want to ", "[Request interrupted by user", "[Tool call interrupted:", "<tool_use_error>Cancelled: parallel")
+CUT_OFF = (
+    "The user doesn't want to ",
+    "[Request interrupted by user",
+    "[Tool call interrupted:",
+    "<tool_use_error>Cancelled: parallel",
+)
 """How Claude Code's own results begin for calls that did not run to their end (sdk.md, measured with 2.1)."""
 MESSAGE = re.compile(r"\[message (m[0-9a-z]{8}) ")
 

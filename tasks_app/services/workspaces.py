@@ -11,7 +11,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from tasks_app.domain.errors import Invalid
+from tasks_app.domain.errors import Conflict, Invalid
 from tasks_app.domain.text import clean, cut
 
 GIT_TIMEOUT_S = 120
@@ -38,23 +38,46 @@ def root(slug: str) -> Path:
 def prepare(slug: str, *, source: str, mode: str, ref: str | None, base: Path, scratch: bool) -> Path:
     """Make the folder the team works in and return it. `scratch` (a rehearsal) never works in place.
 
-    Raises `Invalid` naming the field where the source is not there, is not a repository, or cannot be copied.
+    Raises `Invalid` naming the field where the source is not there, is not a repository, or cannot be copied, and `Conflict`
+    where another team of that name has it already; then nothing is left behind.
     """
     folder = (base / source).expanduser().resolve() if source else None
+    if folder is not None and not folder.is_dir():
+        raise Invalid(f"The workspace {folder} is not a folder.", field="workspace.path")
+    _claim(slug)
+    try:
+        return _fill(slug, folder, mode=mode, ref=ref, scratch=scratch)
+    except Exception:
+        remove(slug)
+        raise
+
+
+def _fill(slug: str, folder: Path | None, *, mode: str, ref: str | None, scratch: bool) -> Path:
     work = root(slug) / "work"
     if folder is None:
-        work.mkdir(parents=True, mode=0o700)
+        work.mkdir(mode=0o700)
         return work
-    if not folder.is_dir():
-        raise Invalid(f"The workspace {folder} is not a folder.", field="workspace.path")
     if mode == "in_place" and not scratch:
         return folder
-    work.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     if mode == "git":
         _clone(folder, work, ref, slug)
     else:
         _copy(folder, work)
     return work
+
+
+def _claim(slug: str) -> None:
+    """The folder is what makes a name this team's own while it is being made: of two that start at once, one gets it."""
+    try:
+        root(slug).mkdir(parents=True, mode=0o700)
+    except FileExistsError:
+        raise Conflict(f"A team named “{slug}” is being started at this moment. Try again.", field="team") from None
+
+
+def taken() -> set[str]:
+    """Names whose folder exists, whether or not their team still does."""
+    base = root("x").parent
+    return {path.name for path in base.iterdir()} if base.is_dir() else set()
 
 
 def _copy(folder: Path, work: Path) -> None:
@@ -63,7 +86,6 @@ def _copy(folder: Path, work: Path) -> None:
     try:
         shutil.copytree(folder, work, symlinks=True, ignore=shutil.ignore_patterns(*SKIPPED))
     except (OSError, shutil.Error) as error:
-        shutil.rmtree(work, ignore_errors=True)
         raise Invalid(f"The workspace cannot be copied: {error}", field="workspace.path") from None
 
 
@@ -74,7 +96,6 @@ def _clone(folder: Path, work: Path, ref: str | None, slug: str) -> None:
     if done.returncode == 0:
         done = _run(["git", "-C", str(work), "checkout", "--quiet", "-b", f"crewdesk/{slug}", *([ref] if ref else [])])
     if done.returncode:
-        shutil.rmtree(work, ignore_errors=True)
         raise Invalid(f"The repository cannot be cloned: {done.stderr.strip()[:300]}", field="workspace.path")
 
 
@@ -149,16 +170,24 @@ def restore(slug: str, workspace: str, snapshot_id: str, files: list[str]) -> li
             target = (base / name).resolve()
             if not target.is_relative_to(base) or target == base:
                 continue
-            relative = str(target.relative_to(base))
-            git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={workspace}", "-C", workspace]
-            if _run([*git, "cat-file", "-e", f"{snapshot_id}:{relative}"]).returncode == 0:
-                ok = _run([*git, "checkout", snapshot_id, "--", relative]).returncode == 0
-            else:
-                ok = target.is_file()
-                target.unlink(missing_ok=True)
-            if ok:
-                done.append(relative)
+            relative = target.relative_to(base)
+            if ".git" not in relative.parts and _put_back(store, base, snapshot_id, relative):
+                done.append(str(relative))
     return done
+
+
+def _put_back(store: Path, base: Path, snapshot_id: str, relative: Path) -> bool:
+    git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={base}", "-C", str(base)]
+    kind = _run([*git, "cat-file", "-t", f"{snapshot_id}:{relative}"]).stdout.strip()
+    if kind == "blob":
+        return _run([*git, "checkout", snapshot_id, "--", f":(literal){relative}"]).returncode == 0
+    # what the workspace's own .gitignore names is in no snapshot: it may have been there before, so it stays
+    ignored = _run([*git, "check-ignore", "-q", "--", str(relative)]).returncode == 0
+    target = base / relative
+    if kind or ignored or not target.is_file():
+        return False
+    target.unlink()
+    return True
 
 
 def remove(slug: str) -> None:

@@ -16,7 +16,7 @@ from tasks_app.selectors import crew
 class Arguments(BaseModel):
     """Arguments of a tool: unknown names are refused, so that a misspelt one is not silently lost."""
 
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=False, coerce_numbers_to_str=True)
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,8 @@ class CrewTool:
     arguments: type[Arguments]
     handle: Callable[[Caller, Any], str]
     asks: DecisionKind | None = None
+    writes: bool = True
+    """Whether it changes anything: then it is refused to a life that no longer holds the run, and is all or nothing."""
 
     def spec(self) -> ToolSpec:
         """Return what the runner registers."""

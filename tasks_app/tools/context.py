@@ -60,6 +60,6 @@ def _save(caller: Caller, args: Save) -> str:
 
 TOOLS = (
     CrewTool("ShareContext", "Share a named value with the team.", Share, _share),
-    CrewTool("ReadContext", "Read what the team shares.", Read, _read),
+    CrewTool("ReadContext", "Read what the team shares.", Read, _read, writes=False),
     CrewTool("SaveCheckpoint", "Save a named checkpoint of the team's state.", Save, _save),
 )

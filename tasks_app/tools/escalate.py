@@ -35,5 +35,6 @@ TOOLS = (
         Escalate,
         _escalate,
         asks=DecisionKind.ESCALATION,
+        writes=False,
     ),
 )

@@ -34,6 +34,8 @@ def _send(caller: Caller, args: Send) -> str:
         actor=caller.actor,
         dedupe_key=key,
     )
+    if sent.recipient_id and not crew.is_running(sent.recipient_id):
+        return f"Queued for {sent.recipient_name}, who is not running now and gets it when next at work. Do not wait for a reply."
     return f"Sent to {sent.recipient_name}. A reply, if any, comes by itself; do not wait for it."
 
 
@@ -43,5 +45,5 @@ def _read(caller: Caller, args: Read) -> str:
 
 TOOLS = (
     CrewTool("SendMessage", "Send a message to a colleague of your team or to the lead.", Send, _send),
-    CrewTool("ReadMessages", "Read the latest messages to you. New ones reach you by themselves.", Read, _read),
+    CrewTool("ReadMessages", "Read the latest messages to you. New ones reach you by themselves.", Read, _read, writes=False),
 )

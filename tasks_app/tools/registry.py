@@ -1,6 +1,7 @@
 """All crew tools by name, and the one way to call them: bad arguments and refusals become text that the agent can act on."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ from pydantic import ValidationError
 from tasks_app.domain.errors import DomainError, LeaseLost
 from tasks_app.domain.text import clean_json
 from tasks_app.runners.port import ToolSpec
+from tasks_app.services import runs
 from tasks_app.tools import context, escalate, messages, tasks
 from tasks_app.tools.base import Caller, CrewTool
 
@@ -21,7 +23,10 @@ def specs() -> tuple[ToolSpec, ...]:
 
 
 def call(name: str, caller: Caller, arguments: Mapping[str, Any], tool_use_id: str = "") -> tuple[str, bool]:
-    """Run a tool; returns (text, is_error). Only `LeaseLost` is raised: the run is not this caller's any more."""
+    """Run a tool; returns (text, is_error). Only `LeaseLost` is raised: the run is not this caller's any more.
+
+    What a tool writes is one transaction that holds the run: a refusal leaves nothing half-written, a stale life writes nothing.
+    """
     tool = TOOLS.get(name)
     if tool is None:
         return f"There is no tool {name[:60]}. There are: {', '.join(TOOLS)}.", True
@@ -31,7 +36,8 @@ def call(name: str, caller: Caller, arguments: Mapping[str, Any], tool_use_id: s
         wrong = "; ".join(f"{'.'.join(str(p) for p in e['loc']) or 'arguments'}: {e['msg']}" for e in error.errors()[:10])
         return f"The arguments are not right. {wrong}", True
     try:
-        return tool.handle(replace(caller, tool_use_id=tool_use_id), parsed), False
+        with runs.holding(caller.run_id, caller.fence) if tool.writes else nullcontext():
+            return tool.handle(replace(caller, tool_use_id=tool_use_id), parsed), False
     except LeaseLost:
         raise
     except DomainError as error:

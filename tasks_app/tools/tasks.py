@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from tasks_app.domain.criteria import missing_evidence
-from tasks_app.domain.errors import Conflict, Forbidden, Invalid
+from tasks_app.domain.errors import Forbidden, Invalid
 from tasks_app.selectors import crew
 from tasks_app.services import runs, task_edits, tasks
 from tasks_app.tools.base import Arguments, Caller, CrewTool, find_task
@@ -121,7 +121,9 @@ def _update(caller: Caller, args: Update) -> str:
 def _edit(caller: Caller, task_id: int, args: Update) -> list[str]:
     said: list[str] = []
     words = {"title": args.subject, "description": args.description, "active_form": args.activeForm}
-    given = {name: value for name, value in words.items() if value is not None}
+    given: dict[str, Any] = {name: value for name, value in words.items() if value is not None}
+    if args.metadata and args.status != "pending":  # with pending it says why the task is given back
+        given["metadata"] = args.metadata
     if given and task_id != caller.task_id and crew.created_by(task_id) != caller.actor:
         raise Forbidden("You may change only your own task and tasks that you created.", field="taskId")
     if given:
@@ -157,7 +159,7 @@ def _give_back(caller: Caller, args: Update) -> str:
         )
     approaches = args.metadata.get("approaches") or []
     if not isinstance(approaches, list):
-        raise Conflict("metadata.approaches must be a list of texts.", field="metadata.approaches")
+        raise Invalid("metadata.approaches must be a list of texts.", field="metadata.approaches")
     value = {"status": "pending", "failure": failure, "approaches": [str(a) for a in approaches], "summary": args.summary}
     runs.report(caller.run_id, caller.fence, value)
     return f"Reported: T-{caller.task_number} goes back. End your turn now."
@@ -165,7 +167,7 @@ def _give_back(caller: Caller, args: Update) -> str:
 
 TOOLS = (
     CrewTool("TaskCreate", "Create a task for the team (not for yourself to track steps).", Create, _create),
-    CrewTool("TaskGet", "Read one task: description, acceptance criteria, dependencies.", Get, _get),
+    CrewTool("TaskGet", "Read one task: description, acceptance criteria, dependencies.", Get, _get, writes=False),
     CrewTool(
         "TaskUpdate",
         "Report on your own task: status completed with evidence for every acceptance criterion, or status pending with "
@@ -173,7 +175,7 @@ TOOLS = (
         Update,
         _update,
     ),
-    CrewTool("TaskList", "List all tasks of the team with status, owner and open dependencies.", List, _list),
-    CrewTool("TaskOutput", "Read what a task has yielded.", Output, _output),
+    CrewTool("TaskList", "List all tasks of the team with status, owner and open dependencies.", List, _list, writes=False),
+    CrewTool("TaskOutput", "Read what a task has yielded.", Output, _output, writes=False),
     CrewTool("TaskStop", "Give your own task back unfinished.", Stop, _stop),
 )

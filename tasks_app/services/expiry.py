@@ -1,0 +1,48 @@
+"""Decisions that time ends or quiets: timeouts that were set, and snoozing."""
+
+from datetime import timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from tasks_app.domain.errors import Invalid
+from tasks_app.domain.events import EventKind
+from tasks_app.domain.statuses import DecisionStatus
+from tasks_app.models import Decision
+from tasks_app.services import decisions, events
+
+EXPIRED_CHOICE = {"permission": "deny", "plan": "revise", "question": "dismiss"}
+
+
+def expire_due() -> int:
+    """open → expired where a timeout that was set has run out: counts as a refusal, never as consent; returns how many."""
+    due = Decision.objects.filter(status=DecisionStatus.OPEN.value, expires_at__lte=timezone.now())
+    return sum(_expire(pk) for pk in list(due.values_list("pk", flat=True)))
+
+
+@transaction.atomic
+def _expire(decision_id: str) -> bool:
+    decision = decisions.get(decision_id)
+    events.lock(decision.team_id)
+    landed = Decision.objects.filter(pk=decision_id, status=DecisionStatus.OPEN.value).update(
+        status=DecisionStatus.EXPIRED.value,
+        closed_why="nobody answered in time",
+        choice=EXPIRED_CHOICE.get(decision.kind, ""),
+        note="Nobody answered in time. This is not consent.",
+    )
+    if landed:
+        decisions.append_event(EventKind.DECISION_EXPIRED, decision, data={"kind": decision.kind})
+        decisions.wake_run(decision, why="nobody answered in time")
+    return bool(landed)
+
+
+@transaction.atomic
+def snooze(decision_id: str, *, minutes: int, actor: str) -> None:
+    """Quiet the reminders for a while; it stays open and counted."""
+    events.lock(decisions.get(decision_id).team_id)
+    decision = decisions.get(decision_id)
+    decisions.must_be_open(decision)
+    if not 1 <= minutes <= 24 * 60:
+        raise Invalid("Snooze for 1 minute to 24 hours.", field="minutes")
+    Decision.objects.filter(pk=decision_id).update(snoozed_until=timezone.now() + timedelta(minutes=minutes))
+    decisions.append_event(EventKind.NOTE, decision, actor=actor, data={"text": f"snoozed for {minutes} min"})

@@ -1,0 +1,3 @@
+"""What these tests share."""
+
+from tests.services.fixtures import database_threads, hints  # noqa: F401

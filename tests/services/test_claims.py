@@ -1,0 +1,152 @@
+"""Claims: one task, one agent, one run, whoever comes at the same moment."""
+
+import pytest
+
+from tasks_app.domain.errors import AlreadyClaimed, Blocked, Conflict, NotFound
+from tasks_app.domain.statuses import RunStatus, TaskStatus, TeamStatus
+from tasks_app.models import Agent, Event, Run, Task, Team
+from tasks_app.services import runs, scheduling
+from tests import factories
+from tests.services import world
+
+MANY = 20
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_twenty_agents_that_claim_one_task_at_once_one_wins_and_the_others_are_told_who():
+    """N05"""
+    crew = world.make(agents=MANY)
+    results = world.at_once(MANY, lambda n: runs.claim_task(crew.tasks[0].pk, agent_id=crew.agents[n].pk, actor="system"))
+    won = [r for r in results if isinstance(r, Run)]
+    lost = [r for r in results if isinstance(r, AlreadyClaimed)]
+    assert (len(won), len(lost)) == (1, MANY - 1), results
+    assert {str(e) for e in lost} == {f"T-1 is already claimed by {won[0].agent.name}."}
+    assert Run.objects.count() == 1
+    assert world.kinds(crew.team).count("task.claimed") == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_twenty_schedulers_three_ready_tasks_go_to_three_agents_and_no_agent_gets_two():
+    """N05, its second half: "give me the next task" on three ready tasks."""
+    crew = world.make(agents=5, titles=("A", "B", "C"), limits={"parallel": 10})
+    results = world.at_once(MANY, lambda _: scheduling.tick(crew.team.pk))
+    assert not [r for r in results if isinstance(r, Exception)], results
+    assert sorted(map(len, results)) == [0] * (MANY - 1) + [3]
+    made = Run.objects.values_list("task_id", "agent_id")
+    assert len({t for t, _ in made}) == len({a for _, a in made}) == len(made) == 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_twenty_workers_that_are_nudged_for_one_run_one_gets_it():
+    crew = world.make()
+    run = runs.claim_task(crew.tasks[0].pk, agent_id=crew.agents[0].pk, actor="system")
+    results = world.at_once(MANY, lambda n: runs.claim(run.pk, worker=f"w{n}", host="h"))
+    held = [r for r in results if r is not None]
+    assert len(held) == 1, results
+    assert (held[0].fence, Run.objects.get().fence, Run.objects.get().status) == (1, 1, "running")
+    assert world.kinds(crew.team).count("run.started") == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_workers_that_claim_at_once_never_exceed_the_teams_cap():
+    crew = world.make(agents=6, titles=[f"T{n}" for n in range(6)], limits={"parallel": 2})
+    ids = [runs.claim_task(t.pk, agent_id=a.pk, actor="system").pk for t, a in zip(crew.tasks, crew.agents, strict=True)]
+    results = world.at_once(6, lambda n: runs.claim(ids[n], worker=f"w{n}", host="h"))
+    assert sum(r is not None for r in results) == 2
+    assert Run.objects.filter(status=RunStatus.RUNNING.value).count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_agent_asked_for_two_tasks_at_once_takes_one():
+    crew = world.make(titles=("A", "B"))
+    results = world.at_once(2, lambda n: runs.claim_task(crew.tasks[n].pk, agent_id=crew.agents[0].pk, actor="system"))
+    assert sorted(type(r).__name__ for r in results) == ["AlreadyClaimed", "Run"]
+    assert sorted(Task.objects.values_list("status", flat=True)) == ["in_progress", "pending"], "the refused claim left nothing"
+
+
+@pytest.mark.django_db
+def test_a_claim_by_nobody_by_a_stopped_agent_or_by_another_teams_agent_is_refused_and_the_task_stays_ready():
+    """N07"""
+    crew, other = world.make(), world.make()
+    Agent.objects.filter(pk=crew.agents[1].pk).update(status="stopped")
+    before = world.frozen(crew.team)
+    for agent_id, error, words in (
+        (999_999, NotFound, "no such agent in this team"),
+        (other.agents[0].pk, NotFound, "no such agent in this team"),
+        (crew.agents[1].pk, Conflict, "builder-2 is stopped and takes no task"),
+    ):
+        with pytest.raises(error, match=words):
+            runs.claim_task(crew.tasks[0].pk, agent_id=agent_id, actor="system")
+    assert world.frozen(crew.team) == before
+    assert crew.task().status == TaskStatus.PENDING.value
+
+
+@pytest.mark.django_db
+def test_a_claim_of_a_blocked_task_names_what_blocks_it():
+    """N03"""
+    crew = world.make(titles=("A", "B"), chain=True)
+    with pytest.raises(Blocked, match=r"T-2 is blocked by T-1 A\."):
+        runs.claim_task(crew.tasks[1].pk, agent_id=crew.agents[0].pk, actor="system")
+    assert crew.task(1).status == TaskStatus.PENDING.value
+    assert not Run.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_finished_task_cannot_be_claimed():
+    crew = world.make()
+    Task.objects.update(status="completed")
+    with pytest.raises(AlreadyClaimed, match="T-1 is completed; builder-1 cannot claim it"):
+        runs.claim_task(crew.tasks[0].pk, agent_id=crew.agents[0].pk, actor="system")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("status", [TeamStatus.PAUSED, TeamStatus.STOPPED])
+def test_no_worker_gets_a_run_of_a_team_that_does_not_work(status):
+    crew = world.make()
+    run = runs.claim_task(crew.tasks[0].pk, agent_id=crew.agents[0].pk, actor="system")
+    Team.objects.update(status=status.value)
+    assert runs.claim(run.pk, worker="w", host="h") is None
+    assert Run.objects.get().fence == 0
+
+
+@pytest.mark.django_db
+def test_no_worker_gets_a_run_of_a_stopped_agent_or_one_that_is_not_due():
+    crew = world.make()
+    run = runs.claim_task(crew.tasks[0].pk, agent_id=crew.agents[0].pk, actor="system")
+    Agent.objects.filter(pk=run.agent_id).update(status="stopped")
+    assert runs.claim(run.pk, worker="w", host="h") is None
+    Agent.objects.filter(pk=run.agent_id).update(status="active")
+    Run.objects.update(due_at=4e9)
+    assert runs.claim(run.pk, worker="w", host="h") is None
+    assert runs.claim("a00000000", worker="w", host="h") is None
+
+
+@pytest.mark.django_db
+def test_every_attempt_has_the_next_number_and_takes_the_guidance_along():
+    crew = world.make()
+    factories.RunFactory(task=crew.tasks[0], team=crew.team, agent=crew.agents[1], failed=True, attempt=1)
+    Task.objects.update(guidance="Use the sandbox.", start_from="last")
+    run = runs.claim_task(crew.tasks[0].pk, agent_id=crew.agents[0].pk, actor="system")
+    assert (run.attempt, run.guidance, run.start_from) == (2, "Use the sandbox.", "last")
+    assert (crew.task().guidance, crew.task().start_from) == ("", "clean"), "guidance is for one attempt"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_guidance_that_is_written_while_the_task_is_claimed_is_not_lost():
+    crew = world.make(agents=2)
+    stale = Task.objects.get(pk=crew.tasks[0].pk)
+    Task.objects.update(guidance="Use the sandbox.")
+    assert stale.guidance == ""
+    run = runs.claim_task(stale.pk, agent_id=crew.agents[0].pk, actor="system")
+    assert run.guidance == "Use the sandbox."
+
+
+@pytest.mark.django_db
+def test_the_claim_is_told_in_the_log_with_agent_run_and_attempt():
+    crew = world.make()
+    run = runs.claim_task(crew.tasks[0].pk, agent_id=crew.agents[0].pk, actor="user:lead")
+    event = Event.objects.get(kind="task.claimed")
+    assert event.actor == "user:lead"
+    assert event.data == {"agent": "builder-1", "run": run.pk, "attempt": 1}
+    assert f"run:{run.pk}" in event.keys
+    assert f"task:{crew.tasks[0].pk}" in event.keys
