@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
-from django.http import HttpRequest, HttpResponse
-
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
 
 
 class ContentSecurityPolicyMiddleware:
@@ -23,4 +23,11 @@ class ContentSecurityPolicyMiddleware:
 
 
 class SignInRequiredMiddleware(LoginRequiredMiddleware):
-    """Every view asks who is there; the few public ones say so with `login_not_required`."""
+    """Every view asks who is there; the few public ones say so with `login_not_required`. The API answers in JSON."""
+
+    def handle_no_permission(self, request: HttpRequest, view_func: Callable[..., HttpResponseBase]) -> HttpResponseBase:
+        """Send people to the sign-in page; tell programs 401."""
+        if request.path.startswith("/api/"):
+            detail = {"code": "sign_in_required", "message": "Sign in first.", "field": "", "problems": []}
+            return JsonResponse({"error": detail}, status=401)
+        return super().handle_no_permission(request, view_func)

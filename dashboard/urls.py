@@ -1,10 +1,11 @@
 """The flat table of addresses."""
 
-from django.urls import URLPattern, path
+from django.urls import URLPattern, URLResolver, path
 
+from dashboard.api.root import api
 from dashboard.views import agents, errors, history, inbox, new_team, overview, session, tasks, teams
 
-urlpatterns: list[URLPattern] = [
+urlpatterns: list[URLPattern | URLResolver] = [
     path("", overview.overview, name="overview"),
     path("inbox/", inbox.inbox, name="inbox"),
     path("inbox/<slug:id>/", inbox.detail, name="inbox-detail"),
@@ -25,6 +26,7 @@ urlpatterns: list[URLPattern] = [
     path("sign-in/", session.sign_in, name="sign-in"),
     path("sign-in/<str:token>/", session.first_sign_in, name="first-sign-in"),
     path("sign-out/", session.sign_out, name="sign-out"),
+    path("api/", api.urls),
 ]
 
 handler400 = errors.bad_request

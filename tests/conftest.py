@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Generator
 from pathlib import Path
 
+import django
 import pluggy
 import pytest
 
@@ -16,8 +17,10 @@ NO_SKIP = os.environ.get("CREWDESK_TEST_NO_SKIP") == "1"
 _home = tempfile.TemporaryDirectory(prefix="crewdesk-test-")
 os.environ["CREWDESK_HOME"] = str(Path(_home.name))
 os.environ["DATABASE_URL"] = os.environ.get("CREWDESK_TEST_DATABASE_URL", "")
+os.environ["DJANGO_SETTINGS_MODULE"] = "dashboard.settings"
 os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")
 os.environ["CREWDESK_DB_POOL"] = "40"  # PostgreSQL: tests start up to 20 callers at once, each with its own connection
+django.setup()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

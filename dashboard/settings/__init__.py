@@ -146,6 +146,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024  # bytes; larger bodies get 413 in
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = env.text("CREWDESK_STATIC_ROOT") or str(HOME / "static")
+Path(STATIC_ROOT).mkdir(parents=True, exist_ok=True)  # WhiteNoise warns about a folder that is not there
 STATIC_MANIFEST = env.flag("CREWDESK_STATIC_MANIFEST", default=False)
 WHITENOISE_USE_FINDERS = not STATIC_MANIFEST
 STORAGES = {

@@ -14,7 +14,5 @@ SHUTDOWN_S = 10.0
 """A worker on SIGTERM has parked its runs and left within this time."""
 NEVER = 4e9
 """`due_at` of a run that waits for an answer (Unix seconds, year 2096)."""
-TRANSIENT_RETRIES = 8
-"""So often a rate limit or overload is waited out before the attempt fails."""
 CRASHES = 3
 """So many takeovers without one new step in between fail the attempt as `crashed`."""

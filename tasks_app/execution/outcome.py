@@ -3,8 +3,8 @@
 import time
 from dataclasses import replace
 
-from tasks_app.domain.leases import CRASHES, TRANSIENT_RETRIES
-from tasks_app.domain.statuses import TRANSIENT, DecisionKind, Reason, RunStatus
+from tasks_app.domain.leases import CRASHES
+from tasks_app.domain.statuses import DecisionKind, Reason, RunStatus
 from tasks_app.domain.text import cut, one_line
 from tasks_app.execution import dossier
 from tasks_app.runners.port import Outcome, OutcomeKind
@@ -16,8 +16,6 @@ GONE = frozenset({Reason.NO_RESULT, Reason.CRASHED})
 """The process is gone without a word: the attempt goes on in a new one."""
 HANDOVER_LIMIT = 4_000
 """Characters of what a fresh session is told of the agent's finished tasks."""
-RETRY_BASE_S = 5.0
-RETRY_CAP_S = 300.0
 
 
 def settle(held: Held, outcome: Outcome, *, leaving_for: Reason | None) -> bool:
@@ -88,13 +86,13 @@ def _failed(held: Held, outcome: Outcome) -> None:
     run = runs.get(held.id)
     if outcome.reason is Reason.BUDGET and not run.budget_waived:
         _parked(held, outcome, Reason.BUDGET)
-    elif outcome.reason in TRANSIENT and run.retries < TRANSIENT_RETRIES:
+    elif retry.is_transient(outcome.reason) and (again := _retry_at(run, outcome)) is not None:
         runs.park(
             held.id,
             held.fence,
             reason=outcome.reason,
             detail=outcome.detail,
-            retry_at=_retry_at(outcome, run.retries),
+            retry_at=again,
             interrupted=True,
         )
     elif outcome.reason in GONE and run.crashes + 1 < CRASHES:
@@ -104,10 +102,10 @@ def _failed(held: Held, outcome: Outcome) -> None:
         _fail(held, outcome.reason, outcome.detail, outcome)
 
 
-def _retry_at(outcome: Outcome, tries: int) -> float:
-    """Unix seconds: doubling from 5 s to 5 min, and never before the API says."""
-    pause: float = min(RETRY_CAP_S, RETRY_BASE_S * 2**tries)
-    return max(outcome.retry_at or 0.0, time.time() + pause)
+def _retry_at(run: Any, outcome: Outcome) -> float | None:
+    """Unix seconds of the next try, never before the API says; None when it was tried often enough."""
+    at = retry.not_before(timezone.now(), retries=run.retries + 1, seed=run.pk, resets_at=outcome.retry_at)
+    return at.timestamp() if at else None
 
 
 def _fail(held: Held, reason: Reason, detail: str, outcome: Outcome) -> None:

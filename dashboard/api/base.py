@@ -1,0 +1,73 @@
+"""What the endpoints share: who asks, what they may reach, and one shape of error."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from ninja import NinjaAPI, Schema
+from ninja.errors import ValidationError
+from pydantic import ConfigDict
+
+from dashboard.access import Viewer, require_team, viewer_for
+from tasks_app.domain.errors import DomainError, Invalid, NotFound
+from tasks_app.selectors import teams
+
+
+class Body(Schema):
+    """A request body: unknown fields are refused, so that a misspelt one is not silently lost."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ErrorDetail(Schema):
+    """What went wrong: a stable code, words for people, the field and, for plans, every problem."""
+
+    code: str
+    message: str
+    field: str = ""
+    problems: list[dict[str, Any]] = []
+
+
+class ErrorAnswer(Schema):
+    """The one shape of every error."""
+
+    error: ErrorDetail
+
+
+def viewer_of(request: HttpRequest) -> Viewer:
+    """Return who asks."""
+    return viewer_for(request.user)
+
+
+def team_of(request: HttpRequest, slug: str, *, act: bool = False) -> tuple[int, Viewer]:
+    """Return the primary key of a team that may be seen (`act`: changed) and who asks. Raises NotFound or Forbidden."""
+    viewer, team = viewer_of(request), teams.identity(slug)
+    if team is None:
+        raise NotFound("There is no such team, or you have no access to it.", field="team")
+    require_team(viewer, team.pk, act=act)
+    return team.pk, viewer
+
+
+def problem_answer(error: DomainError) -> dict[str, Any]:
+    """Return a domain error in the API's shape."""
+    problems = []
+    if isinstance(error, Invalid):
+        problems = [{"message": p.message, "path": p.path, "line": p.line, "fix": p.fix} for p in error.problems]
+    return {"error": {"code": error.code, "message": error.message, "field": error.field, "problems": problems}}
+
+
+def install_errors(api: NinjaAPI) -> None:
+    """Map expected failures once for every endpoint."""
+
+    @api.exception_handler(DomainError)
+    def _domain(request: HttpRequest, error: DomainError) -> HttpResponse:
+        return api.create_response(request, problem_answer(error), status=error.status)
+
+    @api.exception_handler(ValidationError)
+    def _validation(request: HttpRequest, error: ValidationError) -> HttpResponse:
+        problems = [
+            {"path": ".".join(str(p) for p in e["loc"][1:]), "message": e["msg"], "line": None, "fix": ""} for e in error.errors
+        ]
+        first = problems[0] if problems else {"path": "", "message": "The request is not right."}
+        message = f"{first['path'] or 'body'}: {first['message']}"
+        body = {"error": {"code": "invalid", "message": message, "field": first["path"], "problems": problems}}
+        return api.create_response(request, body, status=422)

@@ -1,0 +1,102 @@
+"""Endpoints on tasks and their runs: start, complete, reassign, cancel, reopen, stop."""
+
+from typing import Any, Literal
+
+from django.http import HttpRequest
+from ninja import Router, Status
+from pydantic import Field
+
+from dashboard.access import Viewer, require_team
+from dashboard.api.base import Body, ErrorAnswer, viewer_of
+from tasks_app.domain.errors import Invalid, NotFound
+from tasks_app.selectors import journal, tasks
+from tasks_app.services import actions
+
+router = Router()
+ERRORS = {403: ErrorAnswer, 404: ErrorAnswer, 409: ErrorAnswer, 422: ErrorAnswer}
+
+
+class Start(Body):
+    """Which agent takes the task."""
+
+    agent: str = Field(max_length=60)
+
+
+class Words(Body):
+    """The lead's words."""
+
+    note: str = Field(default="", max_length=20_000)
+
+
+class Reassign(Body):
+    """To whom (empty: any suitable agent), with what guidance, from which state of the files."""
+
+    agent: str = Field(default="", max_length=60)
+    guidance: str = Field(default="", max_length=20_000)
+    start: Literal["clean", "last"] = "clean"
+
+
+def _task(request: HttpRequest, pk: int) -> tuple[tasks.TaskCard, Viewer]:
+    viewer, card = viewer_of(request), tasks.one(pk)
+    if card is None:
+        raise NotFound("There is no such task, or you have no access to it.", field="task")
+    require_team(viewer, card.team_id, act=True)
+    return card, viewer
+
+
+def _agent(team_id: int, name: str) -> int:
+    found = journal.agent_named(team_id, name)
+    if found is None:
+        raise Invalid(f"There is no agent “{name}” in this team.", field="agent")
+    return found
+
+
+@router.post("/{pk}/start", response={201: dict[str, Any], **ERRORS})
+def start(request: HttpRequest, pk: int, body: Start) -> Status[dict[str, Any]]:
+    """Give a ready task to an agent. 409 names what blocks it, or who has it."""
+    card, viewer = _task(request, pk)
+    run = actions.start_task(pk, agent_id=_agent(card.team_id, body.agent), actor=viewer.actor)
+    return Status(201, {"run": run.pk, "attempt": run.attempt})
+
+
+@router.post("/{pk}/complete", response={200: dict[str, Any], **ERRORS})
+def complete(request: HttpRequest, pk: int, body: Words) -> dict[str, Any]:
+    """Complete it by hand. 409 while a dependency is open."""
+    _, viewer = _task(request, pk)
+    actions.complete_by_hand(pk, note=body.note, actor=viewer.actor)
+    return {"status": "completed"}
+
+
+@router.post("/{pk}/cancel", response={200: dict[str, Any], **ERRORS})
+def cancel(request: HttpRequest, pk: int, body: Words) -> dict[str, Any]:
+    """Give it up; a running attempt is stopped."""
+    _, viewer = _task(request, pk)
+    actions.cancel(pk, why=body.note, actor=viewer.actor)
+    return {"status": "cancelled"}
+
+
+@router.post("/{pk}/reopen", response={200: dict[str, Any], **ERRORS})
+def reopen(request: HttpRequest, pk: int, body: Words) -> dict[str, Any]:
+    """Let a finished task be done again."""
+    _, viewer = _task(request, pk)
+    actions.reopen(pk, why=body.note, actor=viewer.actor)
+    return {"status": "pending"}
+
+
+@router.post("/{pk}/reassign", response={200: dict[str, Any], **ERRORS})
+def reassign(request: HttpRequest, pk: int, body: Reassign) -> dict[str, Any]:
+    """Give an unfinished task to another agent, with guidance."""
+    card, viewer = _task(request, pk)
+    agent_id = _agent(card.team_id, body.agent) if body.agent else None
+    actions.reassign(pk, agent_id=agent_id, guidance=body.guidance, start=body.start, actor=viewer.actor)
+    return {"to": body.agent or "any free agent"}
+
+
+@router.post("/{pk}/stop", response={200: dict[str, Any], **ERRORS})
+def stop(request: HttpRequest, pk: int) -> dict[str, Any]:
+    """Stop its running attempt. "Stopped" is written when its process is seen gone."""
+    card, viewer = _task(request, pk)
+    if card.run is None:
+        raise NotFound(f"{card.label} has no attempt under way.", field="task")
+    actions.stop_run(card.run.id, actor=viewer.actor)
+    return {"run": card.run.id}

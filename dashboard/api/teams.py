@@ -1,0 +1,110 @@
+"""Endpoints on teams: list, start, status, events, pause, resume, stop, messages."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.utils import timezone
+from ninja import Query, Router, Status
+from pydantic import Field
+
+from dashboard.api.base import Body, ErrorAnswer, team_of, viewer_of
+from tasks_app.domain import plan as plans
+from tasks_app.domain.errors import Invalid
+from tasks_app.execution.environment import key_source
+from tasks_app.management import status
+from tasks_app.selectors import journal, teams
+from tasks_app.services import actions
+from tasks_app.services.teams import Source
+from tasks_app.task_types import registry
+
+router = Router()
+ERRORS = {403: ErrorAnswer, 404: ErrorAnswer, 409: ErrorAnswer, 422: ErrorAnswer}
+PAGE = 200
+
+
+class NewTeam(Body):
+    """A plan, as the text of a plan file."""
+
+    plan: str = Field(max_length=1_048_576)
+    rehearse: bool = False
+
+
+class NewMessage(Body):
+    """A message of the lead to an agent."""
+
+    to: str = Field(max_length=60)
+    message: str
+    priority: Literal["normal", "interrupt"] = "normal"
+
+
+@router.get("", response=dict[str, Any])
+def list_teams(request: HttpRequest) -> dict[str, Any]:
+    """Every team that you may see."""
+    found = teams.visible(viewer_of(request).team_ids)
+    return {"teams": [{"slug": t.slug, "name": t.name, "state": t.state.value, "rehearsal": t.rehearsal} for t in found]}
+
+
+@router.post("", response={201: dict[str, Any], **ERRORS})
+def start_team(request: HttpRequest, body: NewTeam) -> Status[dict[str, Any]]:
+    """Start a team from a plan. A bad plan is refused with every problem at once."""
+    viewer = viewer_of(request)
+    plan = plans.parse(body.plan, known_types=registry.TYPES)
+    if plan.workspace.path or plan.rehearsal:
+        raise Invalid(
+            "A plan sent over the network cannot name folders or files of the server. Leave out workspace and rehearsal.",
+            field="plan",
+        )
+    if not body.rehearse and not key_source():
+        raise Invalid("The server has no API key. Start it as a rehearsal, or set a key.", field="rehearse")
+    source = Source(body.plan, Path(settings.HOME))
+    team = actions.start_team(plan, source=source, user_id=viewer.user_id, rehearsal=body.rehearse, actor=viewer.actor)
+    return Status(201, {"slug": team.slug})
+
+
+@router.get("/{slug}", response={200: dict[str, Any], **ERRORS})
+def team_status(request: HttpRequest, slug: str) -> dict[str, Any]:
+    """Tasks, agents and what waits, as `manage.py team status --json` prints them."""
+    pk, _ = team_of(request, slug)
+    return status.as_json(status.read(pk, timezone.now()))
+
+
+@router.get("/{slug}/events", response={200: dict[str, Any], **ERRORS})
+def events(
+    request: HttpRequest, slug: str, after: int = Query(0, ge=0), limit: int = Query(PAGE, ge=1, le=1000)
+) -> dict[str, Any]:
+    """What came after event `after`, oldest first: poll with the last `seq` you have seen."""
+    pk, _ = team_of(request, slug)
+    found = journal.entries(pk, after=after, limit=limit)
+    shown = [
+        {
+            "seq": e.seq,
+            "kind": str(e.kind),
+            "at": e.at.isoformat(),
+            "actor": e.actor,
+            "task": e.task,
+            "run": e.run,
+            "decision": e.decision,
+            "data": e.data,
+        }
+        for e in found
+    ]
+    return {"events": shown, "last_seq": journal.last_seq(pk)}
+
+
+@router.post("/{slug}/messages", response={201: dict[str, Any], **ERRORS})
+def send(request: HttpRequest, slug: str, body: NewMessage) -> Status[dict[str, Any]]:
+    """Write to an agent, also in the middle of its run."""
+    pk, viewer = team_of(request, slug, act=True)
+    sent = actions.send_message(pk, to=body.to, body=body.message, priority=body.priority, actor=viewer.actor)
+    return Status(201, {"id": sent.pk, "to": sent.recipient_name})
+
+
+@router.post("/{slug}/{action}", response={200: dict[str, Any], **ERRORS})
+def act(request: HttpRequest, slug: str, action: Literal["pause", "resume", "stop"]) -> dict[str, Any]:
+    """Pause (nothing new starts), resume or stop (every run) a team."""
+    pk, viewer = team_of(request, slug, act=True)
+    change = {"pause": actions.pause_team, "resume": actions.resume_team, "stop": actions.stop_team}[action]
+    change(pk, actor=viewer.actor)
+    return {"slug": slug, "action": action}

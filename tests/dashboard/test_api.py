@@ -1,0 +1,117 @@
+"""The API: the same actions as the pages, one shape of error, never a 500."""
+
+import json
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from tasks_app.domain.statuses import DecisionStatus, TaskStatus
+from tasks_app.services import task_edits
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+PLAN = """
+team: Small
+agents: [{name: ada, role: dev}]
+tasks: [{title: One, criteria: [it works]}]
+"""
+
+
+@pytest.fixture
+def lead(client: Client) -> Client:
+    client.force_login(User.objects.create_superuser("lead"))
+    return client
+
+
+def post(client: Client, path: str, body: Any) -> Any:
+    return client.post(f"/api/{path}", data=json.dumps(body), content_type="application/json")
+
+
+def test_nobody_gets_401_in_the_shape_of_every_error(client: Client) -> None:
+    answer = client.get("/api/teams")
+    assert answer.status_code == 401
+    assert answer.json()["error"]["code"] == "sign_in_required"
+
+
+def test_a_post_without_the_csrf_token_is_refused() -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(User.objects.create_superuser("lead"))
+    assert post(client, "teams", {"plan": PLAN, "rehearse": True}).status_code == 403
+
+
+def test_a_plan_starts_a_team_and_its_status_and_events_can_be_read(lead: Client) -> None:
+    made = post(lead, "teams", {"plan": PLAN, "rehearse": True})
+    assert made.status_code == 201, made.content
+    slug = made.json()["slug"]
+    assert [t["title"] for t in lead.get(f"/api/teams/{slug}").json()["tasks"]] == ["One"]
+    events = lead.get(f"/api/teams/{slug}/events?after=1").json()
+    assert events["events"][0]["seq"] == 2
+    assert events["last_seq"] == events["events"][-1]["seq"]
+
+
+def test_a_bad_plan_names_every_problem_with_its_line(lead: Client) -> None:
+    answer = post(lead, "teams", {"plan": "team: X\nagents: []\ntasks: [{title: A, criteria: []}]\n", "rehearse": True})
+    assert answer.status_code == 422
+    problems = answer.json()["error"]["problems"]
+    assert {p["path"] for p in problems} >= {"agents", "tasks[0].criteria"}
+    assert all(p["line"] for p in problems)
+
+
+def test_a_plan_from_the_network_cannot_name_folders_of_the_server(lead: Client) -> None:
+    answer = post(lead, "teams", {"plan": PLAN + "workspace: /etc\n", "rehearse": True})
+    assert answer.status_code == 422
+    assert "cannot name folders" in answer.json()["error"]["message"]
+
+
+def test_a_blocked_task_can_be_neither_started_nor_completed_and_the_refusal_names_the_blocker(lead: Client) -> None:
+    """N03 by the API."""
+    team = factories.TeamFactory()
+    agent = factories.AgentFactory(team=team, name="ada")
+    first, second = factories.TaskFactory(team=team, title="A"), factories.TaskFactory(team=team, title="B")
+    task_edits.add_dependencies(second.pk, needs=[first.pk], actor="user:lead")
+    for verb, body in (("start", {"agent": agent.name}), ("complete", {"note": "done"})):
+        answer = post(lead, f"tasks/{second.pk}/{verb}", body)
+        assert answer.status_code == 409
+        assert answer.json()["error"]["code"] == "blocked"
+        assert f"{first.label} A" in answer.json()["error"]["message"]
+    second.refresh_from_db()
+    assert second.status == TaskStatus.PENDING.value
+
+
+def test_the_second_answer_is_refused_and_names_the_first(lead: Client) -> None:
+    decision = factories.DecisionFactory()
+    shown = lead.get(f"/api/decisions/{decision.pk}").json()
+    body = {"choice": "allow", "version": shown["version"], "payload_hash": shown["payload_hash"]}
+    assert post(lead, f"decisions/{decision.pk}/answer", body).status_code == 200
+    again = post(lead, f"decisions/{decision.pk}/answer", {**body, "choice": "deny"})
+    assert again.status_code == 409
+    assert "Already decided by lead" in again.json()["error"]["message"]
+    decision.refresh_from_db()
+    assert (decision.status, decision.choice) == (DecisionStatus.ANSWERED.value, "allow")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        ("teams", {"plan": PLAN, "rehaerse": True}, "rehaerse"),
+        ("teams", {"rehearse": True}, "plan"),
+        ("decisions/d00000000/answer", {"choice": "allow", "version": "x", "payload_hash": ""}, "version"),
+    ],
+)
+def test_a_bad_body_is_refused_with_the_field(lead: Client, path: str, body: Any, field: str) -> None:
+    answer = post(lead, path, body)
+    assert answer.status_code == 422
+    assert field in answer.json()["error"]["message"]
+
+
+def test_a_viewer_may_read_and_not_act_and_a_stranger_sees_nothing(client: Client) -> None:
+    team = factories.TeamFactory()
+    user = User.objects.create_user("vera")
+    client.force_login(user)
+    assert client.get(f"/api/teams/{team.slug}").status_code == 404
+    factories.TeamAccessFactory(team=team, user=user, level="viewer")
+    assert client.get(f"/api/teams/{team.slug}").status_code == 200
+    assert client.post(f"/api/teams/{team.slug}/pause").status_code == 403
