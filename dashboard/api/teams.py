@@ -1,12 +1,12 @@
 """Endpoints on teams: list, start, status, events, pause, resume, stop, messages."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from django.conf import settings
 from django.http import HttpRequest
 from django.utils import timezone
-from ninja import Query, Router, Status
+from ninja import Router, Status
 from pydantic import Field
 
 from dashboard.api.base import Body, ErrorAnswer, team_of, viewer_of
@@ -72,7 +72,7 @@ def team_status(request: HttpRequest, slug: str) -> dict[str, Any]:
 
 @router.get("/{slug}/events", response={200: dict[str, Any], **ERRORS})
 def events(
-    request: HttpRequest, slug: str, after: int = Query(0, ge=0), limit: int = Query(PAGE, ge=1, le=1000)
+    request: HttpRequest, slug: str, after: Annotated[int, Field(ge=0)] = 0, limit: Annotated[int, Field(ge=1, le=1000)] = PAGE
 ) -> dict[str, Any]:
     """What came after event `after`, oldest first: poll with the last `seq` you have seen."""
     pk, _ = team_of(request, slug)

@@ -1,8 +1,11 @@
 """Turns the outcome of a runner into states: what becomes of the run, of its decisions and of its task."""
 
-import time
 from dataclasses import replace
+from typing import Any
 
+from django.utils import timezone
+
+from tasks_app.domain import retry
 from tasks_app.domain.leases import CRASHES
 from tasks_app.domain.statuses import DecisionKind, Reason, RunStatus
 from tasks_app.domain.text import cut, one_line
