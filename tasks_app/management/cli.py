@@ -5,15 +5,17 @@ import json
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
-from typing import Any
+from typing import IO, Any, cast
 
 from django.core.management.base import BaseCommand
 from django.db import DatabaseError
+from rich.console import RenderableType
 
 from tasks_app.domain.errors import DomainError, Invalid, NotFound
 from tasks_app.domain.ids import parse_task_label
 from tasks_app.domain.text import mask_secrets, one_line
 from tasks_app.management import sign_in
+from tasks_app.management.screen import console_for
 from tasks_app.selectors import access, tasks, teams
 from tasks_app.selectors.tasks import TaskCard
 from tasks_app.selectors.teams import TeamSummary
@@ -49,6 +51,10 @@ class DeskCommand(BaseCommand):
     def print_json(self, value: Any, *, compact: bool = False) -> None:
         """Print one JSON document, on one line with `compact`; dates and decimals as text."""
         self.stdout.write(json.dumps(value, ensure_ascii=False, default=str, indent=None if compact else 2))
+
+    def show(self, what: RenderableType) -> None:
+        """Print something that rich can draw."""
+        console_for(cast(IO[str], self.stdout)).print(what)
 
     def _refuse(self, error: DomainError, *, as_json: bool) -> int:
         problems = error.problems if isinstance(error, Invalid) else ()

@@ -3,6 +3,7 @@
 import contextlib
 import sys
 from collections.abc import Iterator
+from typing import IO
 
 from rich.console import Console
 from rich.text import Text
@@ -13,11 +14,16 @@ LINE = 400
 PLAIN_WIDTH = 200
 
 
+def console_for(stream: IO[str]) -> Console:
+    """Return a console on a stream; wide where it is not a terminal, so that nothing is cut."""
+    return Console(file=stream, highlight=False, soft_wrap=True, width=None if stream.isatty() else PLAIN_WIDTH)
+
+
 class Screen:
     """Writes for people. Text from agents and logs is made harmless before it is shown."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self.console = console or Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else PLAIN_WIDTH)
+        self.console = console or console_for(sys.stdout)
 
     def headline(self, title: str, detail: str = "") -> None:
         """Write a title with a grey detail beside it."""

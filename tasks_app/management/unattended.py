@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from django.db import close_old_connections
+from django.db import OperationalError, close_old_connections
 
 from tasks_app.domain.statuses import TeamStatus
 from tasks_app.management import words
@@ -47,6 +47,7 @@ class Watch:
     timeout_s: float | None = None
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
+    renew: Callable[[], None] = close_old_connections
     _seq: int = field(default=0, init=False)
     _moved_at: float = field(default=0.0, init=False)
 
@@ -55,16 +56,26 @@ class Watch:
         begun = self._moved_at = self.clock()
         while True:
             self.keep()
-            close_old_connections()
-            if self._news() or (self.lead is not None and self._lead_acts(self.lead)):
-                self._moved_at = self.clock()
-            ending = self._ending()
-            if ending is None and self.timeout_s is not None and self.clock() - begun > self.timeout_s:
-                ending = self._timed_out()
+            try:
+                ending = self._look(begun)
+            except OperationalError:
+                if self.clock() - self._moved_at > STUCK_S:
+                    raise
+                ending = None  # the database is away for a moment
+                self.renew()
             if ending is not None:
-                self._news()
                 return ending
             self.sleep(LOOK_S)
+
+    def _look(self, begun: float) -> Ending | None:
+        if self._news() or (self.lead is not None and self._lead_acts(self.lead)):
+            self._moved_at = self.clock()
+        ending = self._ending()
+        if ending is None and self.timeout_s is not None and self.clock() - begun > self.timeout_s:
+            ending = self._timed_out()
+        if ending is not None:
+            self._news()
+        return ending
 
     def _news(self) -> bool:
         entries = journal.entries(self.team_id, after=self._seq)

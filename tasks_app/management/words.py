@@ -50,8 +50,8 @@ def who(actor: str) -> str:
 
 def line(entry: Entry) -> str:
     """Return an event as one harmless line: time, task, what happened."""
-    about = f"{entry.task:<5}" if entry.task else "     "
-    return one_line(f"{entry.at:%H:%M:%S} {about} {_say(entry)}", WIDTH).rstrip()
+    head = f"{entry.at:%H:%M:%S} {one_line(entry.task, 8):<5} "
+    return head + one_line(_say(entry), WIDTH - len(head))
 
 
 def is_progress(entry: Entry) -> bool:

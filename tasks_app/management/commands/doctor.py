@@ -8,7 +8,6 @@ from rich.text import Text
 from tasks_app.management import doctor
 from tasks_app.management.cli import DeskCommand
 from tasks_app.management.doctor import Level
-from tasks_app.management.screen import Screen
 
 MARKS = {Level.OK: ("✓", "green"), Level.WARN: ("!", "yellow"), Level.FAIL: ("✗", "bold red")}
 
@@ -20,14 +19,14 @@ class Command(DeskCommand):
         self.add_json(parser)
 
     def act(self, given: dict[str, Any]) -> int:
-        screen, found = Screen(), []
+        found = []
         for finding in doctor.examine():
             found.append(finding)
             if not given["json"]:
                 mark, style = MARKS[finding.level]
-                screen.console.print(Text.assemble((f"{mark} ", style), (f"{finding.name:<10}", "bold"), finding.message))
+                self.show(Text.assemble((f"{mark} ", style), (f"{finding.name:<10}", "bold"), finding.message))
                 if finding.fix:
-                    screen.console.print(Text(f"             → {finding.fix}", style="cyan"))
+                    self.show(Text(f"             → {finding.fix}", style="cyan"))
         failed = any(finding.level is Level.FAIL for finding in found)
         if given["json"]:
             rows = [{"name": f.name, "level": f.level.value, "message": f.message, "fix": f.fix} for f in found]

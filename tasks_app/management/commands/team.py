@@ -13,7 +13,6 @@ from tasks_app.domain.errors import Invalid
 from tasks_app.execution.environment import key_source
 from tasks_app.management import credentials, lead, missing, plan_files, prepare, sign_in, status
 from tasks_app.management.cli import DeskCommand, actor, find_team
-from tasks_app.management.screen import Screen
 from tasks_app.management.scripted import ScriptedLead
 from tasks_app.management.unattended import Ending, Watch
 from tasks_app.selectors import access, teams
@@ -60,6 +59,8 @@ class Command(DeskCommand):
 
     def _start(self, given: dict[str, Any]) -> int:
         begun = time.monotonic()
+        if given["timeout"] is not None and not given["timeout"] > 0:
+            raise Invalid("--timeout is a number of seconds above 0.", field="timeout")
         rules = lead.load(given["lead"]) if given["lead"] else None
         plan, source = plan_files.read(given["plan"], name=given["name"])
         rehearse = given["rehearse"] or settings.REHEARSE
@@ -110,7 +111,7 @@ class Command(DeskCommand):
             self.print_json(outcome | status.as_json(facts))
         else:
             self.stdout.write("")
-            Screen().console.print(status.as_text(facts))
+            self.show(status.as_text(facts))
             self.stdout.write(f"\n{ending.why} ({elapsed_s:.0f} s)\nFiles: {facts.team.workspace}")
         return int(ending.end)
 
@@ -143,7 +144,7 @@ class Command(DeskCommand):
         if given["json"]:
             self.print_json(status.as_json(facts))
         else:
-            Screen().console.print(status.as_text(facts))
+            self.show(status.as_text(facts))
         return 0
 
 

@@ -1,0 +1,84 @@
+"""`manage.py task` and `manage.py tail`."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tasks_app.domain.statuses import TaskStatus
+from tests.factories import AgentFactory, EventFactory, RunFactory, TaskFactory, TeamFactory
+from tests.management.commands import run, run_json
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def team() -> Any:
+    return TeamFactory(slug="billing", name="Billing")
+
+
+def test_a_task_is_shown_by_its_label(team: Any) -> None:
+    TaskFactory(team=team, number=1, title="Schema")
+    code, out, _ = run("task", "Billing", "t-1")
+    assert (code, out.splitlines()[0]) == (0, "T-1 Schema")
+    assert run_json("task", "billing", "1")[1]["id"] == "T-1"
+
+
+def test_it_is_completed_reopened_and_cancelled(team: Any) -> None:
+    task = TaskFactory(team=team, number=1)
+    for option, status in (
+        ("--complete", TaskStatus.COMPLETED),
+        ("--reopen", TaskStatus.PENDING),
+        ("--cancel", TaskStatus.CANCELLED),
+    ):
+        code, _, err = run("task", "billing", "T-1", option, "--note", "because")
+        assert (code, err) == (0, "")
+        task.refresh_from_db()
+        assert task.status == status.value
+
+
+def test_it_is_reassigned_with_guidance(team: Any) -> None:
+    AgentFactory(team=team, name="ada")
+    task = TaskFactory(team=team, number=1, gave_up=True)
+    code, _, err = run("task", "billing", "T-1", "--reassign", "Ada", "--guidance", "Read first.", "--start", "last")
+    assert (code, err) == (0, "")
+    attempt = task.runs.get()
+    assert (attempt.agent.name, attempt.guidance, attempt.start_from) == ("ada", "Read first.", "last")
+
+
+def test_a_running_attempt_is_asked_to_stop(team: Any) -> None:
+    attempt = RunFactory(task=TaskFactory(team=team, number=1, in_progress=True))
+    assert run("task", "billing", "T-1", "--stop")[0] == 0
+    attempt.refresh_from_db()
+    assert attempt.stop_asked_by == "lead"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nope", "T-1"], "Did you mean"),
+        (["billing", "T-9"], "It has T-1 to T-1"),
+        (["billing", "banana"], "no task"),
+        (["billing", "T-1", "--stop"], "no attempt that could be stopped"),
+        (["billing", "T-1", "--cancel", "--complete"], "do not go together"),
+        (["billing", "T-1", "--reassign", "zoe"], "There are: ada"),
+    ],
+)
+def test_what_cannot_be_done_is_said_and_ends_with_two(team: Any, words: list[str], said: str) -> None:
+    AgentFactory(team=team, name="ada")
+    TaskFactory(team=team, number=1)
+    if words[0] == "nope":
+        words = ["bling", *words[1:]]
+    code, _, err = run("task", *words)
+    assert code == 2
+    assert said in err
+
+
+def test_the_last_events_are_printed_and_as_lines_of_json(team: Any) -> None:
+    for number in range(30):
+        EventFactory(team=team, kind="note", data={"text": f"note {number}"})
+    code, out, _ = run("tail", "billing", "-n", "2")
+    assert (code, [line[15:] for line in out.splitlines()]) == (0, ["note 28", "note 29"])
+    _, out, _ = run("tail", "billing", "--after", "27", "--json")
+    assert [json.loads(line)["seq"] for line in out.splitlines()] == [28, 29, 30]
+    assert run("tail", "billing", "-n", "-1")[0] == 2

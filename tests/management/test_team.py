@@ -1,0 +1,114 @@
+"""`manage.py team`: start from a plan, list, status, pause, resume, stop, schema."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tasks_app.models import Team
+from tests.factories import TaskFactory, TeamFactory
+from tests.management.commands import run, run_json
+
+pytestmark = pytest.mark.django_db
+PLAN = """
+team: Small
+agents: [{name: ada, role: builder}]
+tasks: [{title: One, criteria: [It is done]}]
+"""
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    path = tmp_path / "plan.yaml"
+    path.write_text(PLAN)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def no_preparation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test database is prepared; migrating it again in each test would only cost time."""
+    monkeypatch.setattr("tasks_app.management.prepare.database", lambda: None)
+    monkeypatch.setattr("django.db.connections.close_all", lambda: None)
+
+
+def test_a_team_starts_and_says_that_no_worker_runs(plan: Path) -> None:
+    code, out, err = run("team", "start", str(plan), "--rehearse")
+    assert (code, err) == (0, "")
+    assert "No worker runs yet" in out
+    team = Team.objects.get()
+    assert (team.slug, team.rehearsal, team.created_by.username) == ("small", True, "lead")
+
+
+def test_it_may_get_another_name(plan: Path) -> None:
+    code, document = run_json("team", "start", str(plan), "--rehearse", "--name", "Second try")
+    assert (code, document) == (0, {"team": "second-try", "worker": False})
+
+
+def test_without_a_key_real_agents_are_refused_with_the_two_ways_out(plan: Path) -> None:
+    code, _, err = run("team", "start", str(plan))
+    assert code == 2
+    assert "--rehearse" in err
+    assert "ANTHROPIC_API_KEY" in err
+    assert not Team.objects.exists()
+
+
+def test_every_error_of_a_bad_plan_is_named_and_nothing_is_made(plan: Path) -> None:
+    plan.write_text("team: X\nagents: [{name: ada}]\ntasks: [{title: One, criteria: [], depends_on: [Two]}]\n")
+    code, _, err = run("team", "start", str(plan), "--rehearse")
+    assert code == 2
+    assert len(err.strip().splitlines()) >= 4
+    assert "line 2" in err
+    assert "line 3" in err
+    assert not Team.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["no-such.yaml"], "cannot be read"),
+        (["PLAN", "--lead", "no-such.yaml"], "cannot be read"),
+        (["PLAN", "--timeout", "0"], "--timeout"),
+    ],
+)
+def test_bad_input_is_two(plan: Path, arguments: list[str], said: str) -> None:
+    code, _, err = run("team", "start", *[str(plan) if word == "PLAN" else word for word in arguments], "--rehearse")
+    assert code == 2
+    assert said in err
+
+
+def test_a_script_that_is_not_there_or_not_beside_the_plan_is_refused(plan: Path) -> None:
+    plan.write_text(PLAN + "rehearsal: missing.yaml\n")
+    code, _, err = run("team", "start", str(plan), "--rehearse")
+    assert code == 2
+    assert "missing.yaml" in err
+    (plan.parent / "away.yaml").symlink_to("/etc/hostname")
+    plan.write_text(PLAN + "rehearsal: away.yaml\n")
+    code, _, err = run("team", "start", str(plan), "--rehearse")
+    assert code == 2
+    assert "beside the plan" in err
+
+
+def test_teams_are_listed_paused_resumed_and_stopped() -> None:
+    team = TeamFactory(slug="billing", name="Billing")
+    TaskFactory(team=team)
+    assert run_json("team", "list")[1][0]["slug"] == "billing"
+    for verb, status in (("pause", "paused"), ("resume", "active"), ("stop", "stopped")):
+        code, document = run_json("team", verb, "billing")
+        assert (code, document["team"]["status"]) == (0, status)
+    code, out, _ = run("team", "status", "Billing")
+    assert code == 0
+    assert "T-" in out
+
+
+def test_an_unknown_team_is_named_with_what_there_is() -> None:
+    assert "There is no team yet." in run("team", "status", "x")[2]
+    TeamFactory(slug="billing")
+    assert "Did you mean billing?" in run("team", "status", "biling")[2]
+
+
+def test_the_schema_of_plan_files_is_printed() -> None:
+    code, out, _ = run("team", "schema")
+    schema: Any = json.loads(out)
+    assert code == 0
+    assert {"team", "agents", "tasks"} <= set(schema["properties"])
