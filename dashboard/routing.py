@@ -16,5 +16,5 @@ async def nothing(scope: dict[str, Any], receive: Receive, send: Send) -> None:
     await send({"type": "websocket.close", "code": 4404})
 
 
-websocket = ExactOrigin(CookieMiddleware(URLRouter([re_path(r"^live/$", LiveConsumer.as_asgi()), re_path(r"", nothing)])))
+websocket = ExactOrigin(CookieMiddleware(URLRouter([re_path(r"^live/$", LiveConsumer.as_asgi()), re_path(r"", nothing)])))  # type: ignore[arg-type]
 """Origin first, then the session cookie; who that is, and what may be seen, the hub asks when the page joins (and again)."""

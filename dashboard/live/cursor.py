@@ -1,5 +1,6 @@
 """The cursor: where a page stands in the logs of all its viewer's teams, as one string that only the server reads."""
 
+import hashlib
 import re
 from collections.abc import Mapping
 
@@ -8,16 +9,19 @@ from tasks_app.selectors import live as selector
 
 NOTHING = "-"
 """The cursor of a viewer without teams."""
+MAX_CHARS = 6000
+DIGEST = "~"
 _FORM = re.compile(r"[0-9]{1,18}:[0-9]{1,18}(?:,[0-9]{1,18}:[0-9]{1,18})*", re.ASCII)
 
 
 def encode(seqs: Mapping[int, int]) -> str:
-    """Return `{3: 120, 5: 9}` as `3:120,5:9`."""
-    return ",".join(f"{team}:{seqs[team]}" for team in sorted(seqs)) or NOTHING
+    """Return `{3: 120, 5: 9}` as `3:120,5:9`; of very many teams only a digest, because it travels in an address."""
+    text = ",".join(f"{team}:{seqs[team]}" for team in sorted(seqs)) or NOTHING
+    return text if len(text) <= MAX_CHARS else DIGEST + hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def decode(text: str) -> dict[int, int] | None:
-    """Return what `encode` was given, or None for anything it cannot have made."""
+    """Return what `encode` was given, or None for a digest and for anything it cannot have made."""
     if text == NOTHING:
         return {}
     if not _FORM.fullmatch(text):

@@ -38,9 +38,12 @@ class BadFrame(ValueError):
     """A client's frame of no known shape; the message is for whoever writes the client."""
 
 
-def tail(html: Mapping[str, str | None], *, wait: int | None, events: Sequence[DecisionEvent]) -> str:
-    """Return the part of a frame that is the same for all sockets: made once, joined to each socket's position."""
-    parts: dict[str, object] = {}
+def tail(html: Mapping[str, str | None], *, wait: int | None, events: Sequence[DecisionEvent], **more: int | None) -> str:
+    """Return the part of a frame that is the same for all sockets: made once, joined to each socket's position.
+
+    A page that has just come also gets `missed` (how many events) and `now` (the server's clock, Unix milliseconds).
+    """
+    parts: dict[str, object] = {name: value for name, value in more.items() if value}
     if html:
         parts["html"] = {name: None if text is None else clean(text) for name, text in html.items()}
     if wait is not None:
@@ -60,9 +63,9 @@ def heartbeat(seq: str) -> str:
     return _json({"seq": seq})
 
 
-def resync(seq: str) -> str:
-    """Return "fetch the page again"; frames that follow go on from `seq`."""
-    return _json({"resync": True, "seq": seq})
+def resync(seq: str, *, missed: int = 0) -> str:
+    """Return "fetch the page again"; frames that follow go on from `seq`. `missed`: how many events, where that is known."""
+    return _json({"resync": True, "seq": seq, **({"missed": missed} if missed else {})})
 
 
 def error(reason: str) -> str:

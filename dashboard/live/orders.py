@@ -82,6 +82,7 @@ class Admitted:
     shown: Shown
     news: News | None = None
     resync: bool = False
+    missed: int = 0  # events since the page was loaded
 
 
 @dataclass(frozen=True)

@@ -165,13 +165,14 @@ class _Refresh:
             return found
         view, roots = found
         shown = self._map(view, roots)
-        since = cursor.decode(ticket.since)
         now = {team: self.result.known.get(team, 0) for team in view.team_ids}
-        missed = None if since is None else self._missed(since, now)
-        if missed is None:
+        count, keys = self._missed(ticket.since, now)
+        if count is None:
             return Admitted(view, shown, resync=True)
-        news = self.painter.paint(shown, roots, view.viewer, stale=lambda block: not block.keys.isdisjoint(missed))
-        return Admitted(view, shown, replace(news, wait=self._wait(view)), resync=news.resync)
+        if count > self.pace.max_rows:
+            return Admitted(view, shown, resync=True, missed=count)
+        news = self.painter.paint(shown, roots, view.viewer, stale=lambda block: keys is None or not block.keys.isdisjoint(keys))
+        return Admitted(view, shown, replace(news, wait=self._wait(view)), resync=news.resync, missed=count)
 
     def _map(self, view: View, roots: tuple[Block, ...]) -> Shown:
         """Return what the page consists of: known where the view is open, else found by drawing it once."""
@@ -181,17 +182,21 @@ class _Refresh:
             self.maps[view] = Shown(known.roots, known.inside) if known else self.painter.map(roots, view.viewer)
         return self.maps[view]
 
-    def _missed(self, since: dict[int, int], now: dict[int, int]) -> set[str] | None:
-        """Return the keys after `since`, or None where reading them all is not worth it (or makes no sense)."""
-        if set(since) != set(now) or any(since[team] > now[team] for team in now):
-            return None
-        if sum(now.values()) - sum(since.values()) > self.pace.max_rows:
-            return None
+    def _missed(self, text: str, now: dict[int, int]) -> tuple[int | None, set[str] | None]:
+        """Return how many events came after a cursor (None: it makes no sense any more) and their keys (None: all)."""
+        if text.startswith(cursor.DIGEST):
+            return 0, set() if text == cursor.encode(now) else None
+        since = cursor.decode(text)
+        if since is None or set(since) != set(now) or any(since[team] > now[team] for team in now):
+            return None, None
+        count = sum(now.values()) - sum(since.values())
+        if count > self.pace.max_rows:
+            return count, None
         keys = set[str]()
         for team in (team for team in now if since[team] < now[team]):
             rows = selector.lines(team, after=since[team], upto=now[team], limit=self.pace.max_rows)
             keys.update(key for row in rows for key in row.keys)
-        return keys
+        return count, keys
 
     def _check(self, ticket: Ticket, before: View) -> Admitted | Refused:
         """Look again: the same view; another one, with what differs in it; or refused."""

@@ -52,7 +52,7 @@ class Rooms:
         room.shown = news.shown
         if not news:
             return
-        at, rest = self._cursor(view), _tail(news)
+        at, rest = self._cursor(view), _tail(news) if news.html or news.events or news.wait is not None else ""
         for client in room.clients:
             seq = client.cursor if fast else at
             if rest:
@@ -86,11 +86,10 @@ class Rooms:
         room.doubt()
         at, news = self._cursor(answer.view), answer.news
         if answer.resync or news is None:
-            client.say(frames.resync(at), at)
-        elif rest := _tail(news):
-            client.say(frames.frame(client.cursor, at, rest), at)
+            client.say(frames.resync(at, missed=answer.missed), at)
         else:
-            client.say(frames.heartbeat(at), at)
+            rest = _tail(news, missed=answer.missed, now=int(time.time() * 1000))
+            client.say(frames.frame(client.cursor, at, rest), at)
 
     def move(self, client: Client, answer: Admitted) -> None:
         """Put a page whose viewer's rights have changed into its new room and send what looks different there."""
@@ -157,7 +156,5 @@ class Rooms:
         return cursor.encode({team: self.known.get(team, 0) for team in view.team_ids})
 
 
-def _tail(news: News) -> str:
-    if not (news.html or news.events or news.wait is not None):
-        return ""
-    return frames.tail(news.html, wait=news.wait, events=news.events)
+def _tail(news: News, **more: int) -> str:
+    return frames.tail(news.html, wait=news.wait, events=news.events, **more)

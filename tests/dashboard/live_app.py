@@ -4,6 +4,7 @@ Each rendering is written to `renders.log` in the home, so that a test can count
 """
 
 import os
+from datetime import timedelta
 from pathlib import Path
 
 import django
@@ -16,9 +17,11 @@ django.setup()
 
 from typing import Any  # noqa: E402
 
+from django.contrib.auth.decorators import login_not_required  # noqa: E402
 from django.http import HttpRequest, HttpResponse  # noqa: E402
 from django.shortcuts import render as render_page  # noqa: E402
 from django.urls import path  # noqa: E402
+from django.utils import timezone  # noqa: E402
 
 from dashboard.access import Viewer, viewer_for  # noqa: E402
 from dashboard.live import cursor, hub  # noqa: E402
@@ -109,12 +112,21 @@ registry.PANELS.update(
 def page(request: HttpRequest, name: str, arg: str = "") -> HttpResponse:
     viewer = viewer_for(request.user)
     seq = cursor.read(viewer)
+    now = timezone.now()
+    times = {"since": (now - timedelta(seconds=3590)).isoformat(), "until": (now + timedelta(seconds=65)).isoformat()}
     return render_page(
-        request, "live_page.html", {"viewer": viewer, "seq": seq, "page": name, "arg": arg, "blocks": blocks(name, arg, viewer)}
+        request,
+        "live_page.html",
+        {"viewer": viewer, "seq": seq, "page": name, "arg": arg, "blocks": blocks(name, arg, viewer), **times},
     )
 
 
-urlpatterns = [path("page/<name>/", page), path("page/<name>/<arg>/", page), path("sign-in/", page, name="sign-in")]
+@login_not_required
+def sign_in(request: HttpRequest) -> HttpResponse:
+    return HttpResponse("<h1>Sign in</h1>")
+
+
+urlpatterns = [path("page/<name>/", page), path("page/<name>/<arg>/", page), path("sign-in/", sign_in, name="sign-in")]
 
 from dashboard.asgi import application  # noqa: E402
 
