@@ -72,7 +72,7 @@ class Conversation:
     reader: asyncio.Task[None] | None = None
 
     def __post_init__(self) -> None:
-        self.session_id = self.start.session_id
+        self.session_id = self.start.session_id if self.start.resume else None
         self.woken = asyncio.Event()
         self.stderr = options.Stderr()
         self.translator = Translator(self.process)
@@ -138,8 +138,9 @@ class Conversation:
                 return await self._obey(watch.result())
             if self.desk.parked:
                 return await self._park()
-            if self.emitter.failure is not None:
-                raise self.emitter.failure
+            if self.emitter.failure is not None:  # the caller says what becomes of the run
+                await self._interrupt()
+                return ENDINGS[Directive.LEAVE]
             if self.last is not None and self.last.kind is OutcomeKind.FAILED:
                 return self.last
             if self.turns.over and not await self._deliver_notes():

@@ -48,9 +48,13 @@ class Emitter:
         self._go()
         if self._task is not None:
             await self._task
+        try:
+            if self.failure is None:
+                await self._port.flush()
+        except Exception as problem:
+            self.failure = problem
         if self.failure is not None:
             raise self.failure
-        await self._port.flush()
 
     async def abandon(self) -> None:
         """Write nothing more: the run belongs to somebody else."""

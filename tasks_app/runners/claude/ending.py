@@ -64,7 +64,7 @@ class Heard:
         self.resets_at = float(info.resets_at) if info.status == "rejected" and info.resets_at else None
 
 
-def of_result(result: ResultMessage, heard: Heard, *, session_id: str, now: float | None = None) -> Outcome:
+def of_result(result: ResultMessage, heard: Heard, *, session_id: str | None, now: float | None = None) -> Outcome:
     """Return what a result means. `subtype="success"` alone means nothing: a refusal of the API carries it too."""
     reason, words = _reason(result, heard)
     if reason is Reason.DONE:

@@ -24,6 +24,10 @@ STDERR_BYTES = 64 * 1024
 HOOK_S = 300.0
 """A hook that is slower than this counts as failed, and a failed one blocks the call."""
 
+PLAN_MODE = (
+    "You are in plan mode: read and think, but change nothing. When the plan is ready, present it with ExitPlanMode; "
+    "the lead approves it or sends it back with comments."
+)
 DISALLOWED = (
     # one way to do each thing: the crew server's tools stand for these
     *("SendMessage", "ListAgents", "TaskCreate", "TaskGet", "TaskUpdate", "TaskList", "TaskOutput", "TaskStop", "TodoWrite"),
@@ -84,7 +88,7 @@ def build(
         cli_path=str(launch.cli_path),
         env=launch.env,
         model=spec.model,
-        system_prompt={"type": "preset", "preset": "claude_code", "append": clean(spec.system_prompt)},
+        system_prompt={"type": "preset", "preset": "claude_code", "append": _system_prompt(spec, start)},
         session_id=None if start.resume else start.session_id,
         resume=start.session_id if start.resume else None,
         session_store=store,
@@ -93,7 +97,7 @@ def build(
         settings=_settings(spec),
         strict_mcp_config=True,
         mcp_servers={"crew": crew_server(spec.tools, callbacks.call_tool)},
-        tools=None if spec.builtin_tools is None else list(spec.builtin_tools),
+        tools=_builtin_tools(spec, start),
         allowed_tools=permission_names(spec.tools),
         disallowed_tools=list(DISALLOWED),
         permission_mode="plan" if start.plan_mode else "default",
@@ -116,6 +120,17 @@ def _hooks(callbacks: Callbacks) -> dict[HookEvent, list[HookMatcher]]:
         "PostToolUse": after,
         "PostToolUseFailure": after,
     }
+
+
+def _system_prompt(spec: RunSpec, start: Start) -> str:
+    """Prompts sent verbatim come without Claude Code's own reminder of plan mode until after the first call [SDK docs]."""
+    return clean(f"{spec.system_prompt}\n\n{PLAN_MODE}" if start.plan_mode else spec.system_prompt)
+
+
+def _builtin_tools(spec: RunSpec, start: Start) -> list[str] | None:
+    if spec.builtin_tools is None:
+        return None
+    return [*spec.builtin_tools, *(["ExitPlanMode"] if start.plan_mode and "ExitPlanMode" not in spec.builtin_tools else [])]
 
 
 def _settings(spec: RunSpec) -> str | None:

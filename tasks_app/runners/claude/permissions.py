@@ -139,13 +139,14 @@ class Gate:
             return PermissionResultDeny(message=asks.IN_PLAN_MODE)
         if tool in ("Write", "Edit") and self.reach.is_plan(str(given.get("file_path") or "")):
             return PermissionResultAllow(updated_input=given)
+        real, workspace = self.reach.real_input(tool, given), self.reach.real_workspace
         payload = {
             "tool": tool,
             "input": given,
             "title": clean(context.title or context.display_name or ""),
             "description": clean(context.description or ""),
-            "rule": rules.suggest(tool, given, workspace=self.spec.workspace),
-            "risk": _risk(tool, given, self.spec.workspace),
+            "rule": rules.suggest(tool, real, workspace=workspace),
+            "risk": _risk(tool, real, workspace),
             "cwd": self.spec.workspace,
             "subagent": self._subagent(context),
         }

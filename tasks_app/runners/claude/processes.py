@@ -8,7 +8,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -46,7 +46,7 @@ class _Row:
 
 def marked() -> list[Marked]:
     """Return every live process on this host that carries a marker, whoever's run it is."""
-    found = (_read_marker(process) for process in psutil.process_iter())
+    found = (_read_marker(process) for process in _processes())
     return [one for one in found if one is not None]
 
 
@@ -93,6 +93,13 @@ def _signal(victims: Iterable[psutil.Process], termed: set[tuple[int, float]] | 
                 process.send_signal(signal.SIGTERM)
 
 
+def _processes() -> Iterator[psutil.Process]:
+    """Every process, each call afresh: `psutil.process_iter` keeps a table that threads would share."""
+    for pid in psutil.pids():
+        with suppress(psutil.Error):
+            yield psutil.Process(pid)
+
+
 def _read_marker(process: psutil.Process) -> Marked | None:
     try:
         found = parse_marker(process.environ().get(MARKER, ""))
@@ -105,12 +112,13 @@ def _read_marker(process: psutil.Process) -> Marked | None:
 
 def _victims(run_id: str, below_fence: int | None) -> list[psutil.Process]:
     """The marked processes of the run, all that descend from them, and all in sessions and groups that they lead."""
-    pids = {one.pid for one in marked() if one.run_id == run_id and (below_fence is None or one.fence < below_fence)}
-    if not pids:
+    named = [one for one in marked() if one.run_id == run_id and (below_fence is None or one.fence < below_fence)]
+    if not named:
         return []
     spared = _self_and_ancestors()
     table = [row for row in _table() if row.pid not in spared]
-    pids -= spared
+    identities = {(one.pid, one.started) for one in named}
+    pids = {row.pid for row in table if (row.pid, row.process.create_time()) in identities}
     grown = True
     while grown:
         more = {row.pid for row in table if {row.ppid, row.group, row.session} & pids} - pids
@@ -121,7 +129,7 @@ def _victims(run_id: str, below_fence: int | None) -> list[psutil.Process]:
 
 def _table() -> list[_Row]:
     rows = []
-    for process in psutil.process_iter():
+    for process in _processes():
         with suppress(psutil.Error, OSError):
             if process.status() != psutil.STATUS_ZOMBIE:
                 rows.append(_Row(process, process.pid, process.ppid(), os.getpgid(process.pid), os.getsid(process.pid)))

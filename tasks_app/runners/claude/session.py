@@ -4,15 +4,16 @@ import asyncio
 import logging
 import uuid
 from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from claude_agent_sdk import project_key_for_directory
 
-from tasks_app.domain.errors import LeaseLost
+from tasks_app.domain.errors import DomainError, LeaseLost
 from tasks_app.domain.statuses import Reason
-from tasks_app.runners.claude import ending, launcher, processes
+from tasks_app.runners.claude import ending, launcher, processes, stream
 from tasks_app.runners.claude.conversation import ENDINGS, Broken, Conversation
 from tasks_app.runners.claude.limits import Limits
 from tasks_app.runners.claude.options import Start
@@ -31,6 +32,9 @@ AFTER_OVERFLOW = (
 )
 
 
+UNSTORED = Outcome(OutcomeKind.PARKED, Reason.INTERRUPTED, "What the agent did could not be stored; the run goes on later.")
+
+
 class ClaudeRunner:
     """Runs a `RunSpec` with Claude Code. `limits` and `cli` (another binary) are for tests."""
 
@@ -47,6 +51,8 @@ class ClaudeRunner:
             return await self._drive(spec, port)
         except LeaseLost:
             return ENDINGS[Directive.LOST]
+        except DomainError as problem:
+            return ending.failed(Reason.START_FAILED, problem.message, session_id=spec.session_id)
         except Exception as problem:
             log.exception("driving a run failed", extra={"run_id": spec.run_id, "fence": spec.fence})
             detail = "Crewdesk could not go on with this run because of a fault of its own."
@@ -67,10 +73,8 @@ class ClaudeRunner:
             crashes, overflows = (crashes, overflows + 1) if overflow else (crashes + 1, overflows)
             if overflows > 1 or crashes > self._limits.crashes or not (broken.progress or crashes <= 1):
                 return broken.outcome
-            stored = await _is_stored(port.session_store, spec.workspace, conversation.session_id)
-            session_id = conversation.session_id if stored else str(uuid.uuid4())
-            start = Start(session_id, stored, conversation.gate.plan_mode)
-            prompt = (AFTER_OVERFLOW if overflow else AFTER_CRASH) if stored else spec.prompt
+            start = await self._next(conversation)
+            prompt = (AFTER_OVERFLOW if overflow else AFTER_CRASH) if start.resume else spec.prompt
         raise AssertionError("unreachable")
 
     def _conversation(self, spec: RunSpec, port: Port, start: Start, nth: int) -> Conversation:
@@ -88,11 +92,15 @@ class ClaudeRunner:
             result = problem
         finally:
             await asyncio.shield(self._close(conversation, hard=hard))
-        return ENDINGS[Directive.LOST] if conversation.lost else result
+        if conversation.lost:
+            return ENDINGS[Directive.LOST]
+        if conversation.emitter.failure is not None:
+            return UNSTORED
+        return replace(result, session_id=conversation.session_id) if isinstance(result, Outcome) else result
 
     async def _close(self, conversation: Conversation, *, hard: bool) -> None:
         """End the process (`hard`: at once) and store what it said last, unless the run is somebody else's."""
-        spec = conversation.spec
+        spec, pipes = conversation.spec, stream.pipes(conversation.client)
         if conversation.connecting is not None:
             conversation.connecting.cancel()
         leaving = asyncio.create_task(_leave(conversation))
@@ -100,13 +108,17 @@ class ClaudeRunner:
             await asyncio.wait({leaving}, timeout=self._limits.close_s)
         await self._kill(spec, 0.0 if hard else self._limits.term_s)
         await asyncio.wait({leaving}, timeout=self._limits.gone_s)
-        if conversation.lost or (hard and conversation.reader is None):
+        if pipes is not None:
+            pipes.close()
+        if conversation.lost or hard:
             await conversation.emitter.abandon()
             return
         try:
             await conversation.emitter.drain()
         except LeaseLost:
             conversation.desk.lost = True
+        except Exception:
+            log.exception("the last steps of a run could not be stored", extra={"run_id": spec.run_id, "fence": spec.fence})
 
     async def _gone(self, spec: RunSpec, port: Port) -> None:
         """See every process of the run gone, whatever it left in the background, and say so."""
@@ -124,6 +136,13 @@ class ClaudeRunner:
         if spec.session_id and await _is_stored(port.session_store, spec.workspace, spec.session_id):
             return Start(spec.session_id, True, spec.plan_mode)
         return Start(spec.new_session_id, False, spec.plan_mode)
+
+    async def _next(self, conversation: Conversation) -> Start:
+        """Go on with what the dead process left in the store; a session id that it had used up is not used again."""
+        session_id, plan_mode = conversation.session_id, conversation.gate.plan_mode
+        if session_id and await _is_stored(conversation.port.session_store, conversation.spec.workspace, session_id):
+            return Start(session_id, True, plan_mode)
+        return Start(str(uuid.uuid4()), False, plan_mode)
 
 
 async def _leave(conversation: Conversation) -> None:

@@ -4,6 +4,7 @@ The SDK's own `receive_messages` drops unknown kinds in silence and ends at the 
 count, keep and go on [sdk.md]. Hence the one look behind its public face, guarded by tests against the pinned version.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +33,13 @@ async def messages(client: ClaudeSDKClient) -> AsyncIterator[Message | Unreadabl
         found = _parse(data)
         if found is not None:
             yield found
+
+
+def pipes(client: ClaudeSDKClient) -> asyncio.SubprocessTransport | None:
+    """Return the transport that holds the process's pipes: the SDK forgets it, and what was never read keeps them open."""
+    process = getattr(client._transport, "_process", None)
+    found = getattr(getattr(process, "_process", None), "_transport", None)
+    return found if isinstance(found, asyncio.SubprocessTransport) else None
 
 
 def _parse(data: Any) -> Message | Unreadable | None:

@@ -258,3 +258,38 @@ async def test_answers_get_through_while_hundreds_of_messages_arrive(stage: Stag
     assert outcome.kind is OutcomeKind.ENDED
     assert (stage.workspace / "x.txt").exists()
     assert len(stage.port.calls) == 100
+
+
+async def test_steps_that_cannot_be_stored_park_the_run_instead_of_failing_it(stage: Stage) -> None:
+    def full(step: object) -> None:
+        if stage.port.of(StepKind.TOOL_RESULT):
+            raise OSError("disk full")
+
+    stage.port.on_step = full
+    stage.script({"call": [bash("ls")]}, {"say": "done"})
+    outcome = await asyncio.wait_for(stage.run(yes), 15)
+    assert (outcome.kind, outcome.reason) == (OutcomeKind.PARKED, Reason.INTERRUPTED)
+
+
+async def test_a_bad_rule_is_named_and_starts_nothing(stage: Stage) -> None:
+    stage.script({"say": "never said"})
+    outcome = await stage.run(allow=("Bahs(ls)",))
+    assert (outcome.kind, outcome.reason) == (OutcomeKind.FAILED, Reason.START_FAILED)
+    assert "Bahs" in outcome.detail
+
+
+async def test_a_run_whose_task_is_cancelled_leaves_nothing(stage: Stage) -> None:
+    stage.script({"call": [bash(TWO_SLEEPERS)]}, {"say": "never said"})
+    task = stage.start(yes)
+    await until(lambda: len(sleepers(stage)) == 2)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await until(lambda: stage.left() == [])
+
+
+async def test_a_session_that_was_never_stored_begins_anew(stage: Stage) -> None:
+    stage.script({"say": "done"})
+    outcome = await stage.run(session_id="11111111-2222-3333-4444-555555555555")
+    assert outcome.result == "done"
+    assert stage.port.sessions != ["11111111-2222-3333-4444-555555555555"]
