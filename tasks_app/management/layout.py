@@ -42,6 +42,7 @@ def worker(number: int, *, slots: int, home: Path, env: Mapping[str, str]) -> Se
         sys.executable,
         "-m",
         "celery",
+        "--quiet",
         "-A",
         "dashboard.celery",
         "worker",

@@ -15,6 +15,8 @@ from tasks_app.selectors.states import AgentState
 from tasks_app.selectors.teams import TeamSummary
 
 LOOK_S = 0.2
+SLOW_LOOK_S = 1.0
+"""Without news everything is looked at only so often."""
 QUIET_S = 3.0
 """So long must nothing have happened before "nobody but the lead can go on" is believed."""
 STUCK_S = 20.0
@@ -50,10 +52,12 @@ class Watch:
     renew: Callable[[], None] = close_old_connections
     _seq: int = field(default=0, init=False)
     _moved_at: float = field(default=0.0, init=False)
+    _looked_at: float = field(default=0.0, init=False)
 
     def until_the_end(self) -> Ending:
         """Return how it ended."""
         begun = self._moved_at = self.clock()
+        self._looked_at = begun - SLOW_LOOK_S
         while True:
             self.keep()
             try:
@@ -68,8 +72,15 @@ class Watch:
             self.sleep(LOOK_S)
 
     def _look(self, begun: float) -> Ending | None:
-        if self._news() or (self.lead is not None and self._lead_acts(self.lead)):
-            self._moved_at = self.clock()
+        if self._news():
+            self._moved_at = self._looked_at = self.clock()
+        elif self.clock() - self._looked_at < SLOW_LOOK_S and not (self.lead is not None and self.lead.busy):
+            return None
+        self._looked_at = self.clock()
+        if self.lead is not None:
+            self.lead.look()
+            if self.lead.act():
+                self._moved_at = self.clock()
         ending = self._ending()
         if ending is None and self.timeout_s is not None and self.clock() - begun > self.timeout_s:
             ending = self._timed_out()
@@ -84,10 +95,6 @@ class Watch:
             if words.is_progress(entry):
                 self.tell(words.line(entry))
         return bool(entries)
-
-    def _lead_acts(self, lead: ScriptedLead) -> bool:
-        lead.look()
-        return lead.act() > 0
 
     def _ending(self) -> Ending | None:
         team = teams.summaries([self.team_id])[self.team_id]

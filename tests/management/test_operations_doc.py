@@ -1,0 +1,77 @@
+"""docs/operations.md says what is so: every variable, every command, every single command of `up`."""
+
+import ast
+import re
+from pathlib import Path
+
+import yaml
+from django.core.management import get_commands
+
+from tasks_app.management import layout, lead
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "docs" / "operations.md").read_text()
+READERS = {"text", "flag", "number", "words"}
+
+
+def variables_read() -> set[str]:
+    """Return the variables that the settings read through their typed readers."""
+    found = set()
+    for path in (ROOT / "dashboard" / "settings").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            called = getattr(node.func, "attr", getattr(node.func, "id", "")) if isinstance(node, ast.Call) else ""
+            if called in READERS and isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+                found.add(str(node.args[0].value))
+    return found
+
+
+def documented() -> set[str]:
+    return set(re.findall(r"^\| `([A-Z][A-Z_]+)` \|", TEXT, re.MULTILINE))
+
+
+def plain(argv: tuple[str, ...]) -> str:
+    return " ".join(["python", *argv[1:]])
+
+
+def test_every_variable_of_the_settings_is_documented_and_no_other() -> None:
+    assert variables_read() == documented()
+
+
+def test_the_single_commands_are_those_that_up_runs() -> None:
+    web = layout.web(8400, home=Path("/h"), env={})
+    worker = layout.worker(1, slots=8, home=Path("/h"), env={})
+    assert f"    {plain(web.argv)}\n" in TEXT
+    assert f"    {plain(worker.argv)}\n" in TEXT
+
+
+def test_the_images_run_the_same_commands() -> None:
+    commands = re.findall(r"^CMD (\[.*?\])$", (ROOT / "Dockerfile").read_text().replace("\\\n", ""), re.MULTILINE | re.DOTALL)
+    web, worker = (ast.literal_eval(command) for command in commands if "healthcheck" not in command)
+    mine = list(layout.web(8400, home=Path("/h"), env={}).argv[2:])
+    assert [word if word != "0.0.0.0" else "127.0.0.1" for word in web] == mine
+    assert worker == list(layout.worker(1, slots=8, home=Path("/h"), env={}).argv[2:])
+
+
+def test_the_images_run_without_rights_and_have_health_checks() -> None:
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    assert "\nUSER crewdesk\n" in dockerfile
+    assert dockerfile.count("HEALTHCHECK") == 2
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    assert set(services) == {"migrate", "web", "worker", "database", "valkey"}
+    assert services["migrate"]["command"] == ["python", "manage.py", "migrate", "--no-input"]
+    for name in ("database", "valkey"):
+        assert "healthcheck" in services[name]
+        assert "ports" not in services[name]
+    assert services["web"]["ports"] == ["127.0.0.1:8400:8400"]
+
+
+def test_every_command_of_crewdesk_is_documented() -> None:
+    ours = {name for name, app in get_commands().items() if app == "tasks_app"}
+    assert ours == {"up", "team", "decide", "task", "tail", "doctor", "sign_in_link", "healthcheck"}
+    assert all(f"manage.py {name}" in TEXT for name in ours)
+
+
+def test_the_lead_file_in_the_text_is_one() -> None:
+    block = TEXT.partition("    after: 0.5")[2].partition("\n* `when`")[0]
+    text = "after: 0.5" + "\n".join(line[4:] for line in block.split("\n"))
+    assert len(lead.load(text).rules) == 3
