@@ -18,6 +18,11 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (Debian: apt-get install chromium)"),
 ]
 PATIENCE_MS = 15_000
+RECONNECT_MS = 45_000  # the longest pause between two tries, and then some
+HIDE = """(hidden) => {
+  Object.defineProperty(document, "hidden", {value: hidden, configurable: true});
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
 expect.set_options(timeout=PATIENCE_MS)
 
 
@@ -106,18 +111,17 @@ def test_a_list_around_a_card_in_which_somebody_types_goes_on(page: Page, world:
 
 
 def test_a_hidden_tab_changes_its_title_and_nothing_else_until_it_is_seen(page: Page, world: World) -> None:
-    hide = "(hidden) => { Object.defineProperty(document, 'hidden', {value: hidden, configurable: true}); document.dispatchEvent(new Event('visibilitychange')) }"
     page.evaluate(
         "document.addEventListener('live:decision', (e) => { document.documentElement.dataset.heard = e.detail.title })"
     )
-    page.evaluate(hide, True)
+    page.evaluate(HIDE, True)
     world("ask", world.facts["atlas"], "May I?")
     world("rename", world.tasks[0], "behind the curtain")
     expect(page).to_have_title(re.compile(r"^\(\d+\) Desk$"))
     expect(page.locator("html")).to_have_attribute("data-heard", "May I?")
     page.wait_for_timeout(700)
     expect(card(page, world).locator("h3")).to_have_text("Atlas 1")
-    page.evaluate(hide, False)
+    page.evaluate(HIDE, False)
     expect(card(page, world).locator("h3")).to_have_text("behind the curtain")
 
 
@@ -128,7 +132,7 @@ def test_a_server_that_comes_back_is_caught_up_with(page: Page, world: World) ->
     for n in range(3):
         world("rename", world.tasks[0], f"while away {n}")
     world.server.start()
-    expect(page.locator("#conn-text")).to_have_text(re.compile(r"Caught up: \d+ changes"))
+    expect(page.locator("#conn-text")).to_have_text(re.compile(r"Caught up: \d+ changes"), timeout=RECONNECT_MS)
     expect(card(page, world).locator("h3")).to_have_text("while away 2")
     expect(page.locator("#conn-text")).to_have_text("Live")
 
@@ -142,7 +146,7 @@ def test_a_gap_is_healed_by_fetching_the_page_and_keeps_what_was_typed(page: Pag
     added = world("add", world.facts["atlas"], "came while away")
     world("bulk", world.facts["atlas"], 2001)
     world.server.start()
-    expect(page.locator(f"#task-{added} h3")).to_have_text("came while away")
+    expect(page.locator(f"#task-{added} h3")).to_have_text("came while away", timeout=RECONNECT_MS)
     expect(page.locator("#conn-text")).to_have_text("Live")
     expect(card(page, world, 1).locator("textarea")).to_have_value("kept")
     expect(card(page, world, 2).locator("details")).to_have_attribute("open", "")
