@@ -41,11 +41,16 @@ class Filter:
         )
 
     @property
-    def query(self) -> str:
-        """The shortest query string for it."""
+    def choices(self) -> dict[str, str]:
+        """What differs from the plain board."""
         pairs = {"view": self.view if self.view != "board" else "", "q": self.text, "agent": self.agent}
         pairs |= {"hide": "1" if self.hide_done else "", "col": self.column}
-        return urlencode({name: value for name, value in pairs.items() if value})
+        return {name: value for name, value in pairs.items() if value}
+
+    @property
+    def query(self) -> str:
+        """The shortest query string for it."""
+        return urlencode(self.choices)
 
     @property
     def active(self) -> bool:

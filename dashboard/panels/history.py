@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from dashboard.access import Viewer
+from dashboard.panels import args
 from dashboard.panels.base import Block
 from tasks_app.selectors import history
 from tasks_app.services import keys
@@ -13,19 +14,19 @@ KINDS = ("team", "task", "run", "decision", "message", "context", "checkpoint", 
 
 
 class History:
-    """Its argument is the filter as a query string: team, kind, before, steps."""
+    """Its argument is the filter, packed: team, kind, before, steps."""
 
     name = "history"
     template = "panels/history.html"
 
-    def block(self, query: str, team_ids: Collection[int]) -> Block:
+    def block(self, packed: str, team_ids: Collection[int]) -> Block:
         """Return the log through a filter; a page of earlier events never changes."""
-        live = "before=" not in query
-        return Block("history", self.name, (query,), frozenset(keys.team(pk) for pk in team_ids) if live else frozenset())
+        live = parse(args.unpack(packed)[1])["before"] is None
+        return Block("history", self.name, (packed,), frozenset(keys.team(pk) for pk in team_ids) if live else frozenset())
 
     def context(self, block: Block, viewer: Viewer) -> dict[str, Any]:
         """Return the events of the viewer's teams."""
-        chosen = parse(str(block.args[0]))
+        chosen = parse(args.unpack(str(block.args[0]))[1])
         teams = viewer.team_ids & {chosen["team"]} if chosen["team"] else viewer.team_ids
         page = history.page(teams, kind=chosen["kind"], before=chosen["before"], steps=chosen["steps"])
         return {"page": page, "chosen": chosen}

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 from dashboard.access import Viewer
+from dashboard.panels import args
 from dashboard.panels.base import Block
 from tasks_app.selectors import teams
 from tasks_app.services import keys
@@ -24,7 +25,7 @@ class Nav:
         """Return the teams by name and what waits in all of them."""
         page, arg = (str(value) for value in block.args)
         marks = teams.marks(viewer.team_ids)
-        return {"page": page, "arg": arg.partition("?")[0], "teams": marks, "waiting": sum(mark.waiting for mark in marks)}
+        return {"page": page, "arg": args.unpack(arg)[0], "teams": marks, "waiting": sum(mark.waiting for mark in marks)}
 
 
 class Tabs(Nav):

@@ -1,9 +1,9 @@
 """Which live blocks each page shows, containers first; what is nested in them is found when they are drawn."""
 
 from collections.abc import Callable, Mapping
-from urllib.parse import parse_qsl
 
 from dashboard.access import Viewer, require_team
+from dashboard.panels import args
 from dashboard.panels.agent_page import AgentHead
 from dashboard.panels.agents import AgentSet
 from dashboard.panels.attention import Attention
@@ -47,8 +47,9 @@ def overview(arg: str, viewer: Viewer) -> list[Block]:
 
 
 def inbox(arg: str, viewer: Viewer) -> list[Block]:
-    """Return the list and the decision that is open; `arg` is its id, or `<id>?<kind>`."""
-    decision_id, _, kind = arg.partition("?")
+    """Return the list and the decision that is open; `arg` is its id, packed with the kind."""
+    decision_id, chosen = args.choices(arg)
+    kind = chosen.get("kind", "")
     team = inbox_selector.team_of(decision_id) if decision_id else None
     listed = InboxList().block(kind, decision_id, viewer.team_ids)
     if decision_id and (team is None or not viewer.can_see(team)):
@@ -57,8 +58,8 @@ def inbox(arg: str, viewer: Viewer) -> list[Block]:
 
 
 def team(arg: str, viewer: Viewer) -> list[Block]:
-    """Return the head, the board or table, the agents and the messages; `arg` is the address, then `?` and the filter."""
-    slug, _, query = arg.partition("?")
+    """Return the head, the board or table, the agents and the messages; `arg` is the address, packed with the filter."""
+    slug, query = args.unpack(arg)
     found = teams.identity(slug)
     if found is None:
         raise NotFound("There is no such team, or you have no access to it.", field="team")
@@ -84,14 +85,13 @@ def task(arg: str, viewer: Viewer) -> list[Block]:
 
 
 def agent(arg: str, viewer: Viewer) -> list[Block]:
-    """Return the head, the transcript and the messages of an agent; `arg` is its number, then `?` and the window."""
-    number, _, query = arg.partition("?")
+    """Return the head, the transcript and the messages of an agent; `arg` is its number, packed with the window."""
+    number, chosen = args.choices(arg)
     pk = _number(number)
     card = agents.by_ids([pk]).get(pk)
     if card is None:
         raise NotFound("There is no such agent, or you have no access to it.")
     require_team(viewer, card.team_id)
-    chosen = dict(parse_qsl(query[:500]))
     run = steps.where(chosen.get("run", ""))
     found: list[Block] = [AgentHead().block(pk, card.team_id)]
     if run is not None and (run[0], run[2]) == (card.team_id, pk):
@@ -101,7 +101,7 @@ def agent(arg: str, viewer: Viewer) -> list[Block]:
 
 
 def history(arg: str, viewer: Viewer) -> list[Block]:
-    """Return the newest events, where the page shows them; `arg` is the filter as a query string."""
+    """Return the newest events, where the page shows them; `arg` is the packed filter."""
     block = History().block(arg, viewer.team_ids)
     return [block] if block.keys else []
 

@@ -34,6 +34,7 @@ PANELS: dict[str, str] = {
     "task-actions": "dashboard.panels.task_page.TaskActions",
     "agent-head": "dashboard.panels.agent_page.AgentHead",
     "transcript": "dashboard.panels.transcript.Transcript",
+    "transcript-part": "dashboard.panels.transcript.Part",
     "history": "dashboard.panels.history.History",
     "agent-card": "dashboard.panels.agents.AgentCard",
 }

@@ -1,15 +1,23 @@
 """The transcript of one run: the last steps, live; earlier ones by pages."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from dashboard.access import Viewer
 from dashboard.panels.base import Block
+from dashboard.panels.many import Contexts, Many
 from tasks_app.selectors import steps
 from tasks_app.services import keys
 
+PART = 20
+"""Steps in one part: a new step re-sends at most so many, and the whole window only once per part."""
+
 
 class Transcript:
-    """A window on a run's steps. Its arguments: the run, the filter, and the step before which it ends (0: the newest)."""
+    """A window on a run's steps. Its arguments: the run, the filter, and the step before which it ends (0: the newest).
+
+    Without a filter the window is cut into parts of fixed numbers, each a block of its own.
+    """
 
     name = "transcript"
     template = "panels/transcript.html"
@@ -21,6 +29,46 @@ class Transcript:
         return Block(f"transcript-{run_id}", self.name, (run_id, only, before), changes, team_pk)
 
     def context(self, block: Block, viewer: Viewer) -> dict[str, Any]:
-        """Return the steps of the window."""
+        """Return the steps of the window, or the parts it is made of."""
         run_id, only, before = str(block.args[0]), str(block.args[1]), int(block.args[2])
-        return {"window": steps.window(run_id, before=before or None, only=only), "only": only, "before": before}
+        context = {"run_id": run_id, "only": only, "before": before}
+        if only:
+            window = steps.window(run_id, before=before or None, only=only)
+            return {**context, "lines": window.lines, "earlier": window.earlier}
+        newest = steps.last_seq(run_id)
+        last = min(before - 1, newest) if before else newest
+        first = max(_begin(last) - steps.WINDOW + PART, 1)
+        part, team_pk = Part(), block.team or 0
+        parts = [part.block(run_id, at, newest, team_pk) for at in range(first, last + 1, PART)]
+        return {**context, "parts": parts, "earlier": first if first > 1 else None}
+
+
+class Part(Many):
+    """Some steps of fixed numbers."""
+
+    name = "transcript-part"
+    template = "panels/transcript_part.html"
+    fast = True
+
+    def block(self, run_id: str, first: int, newest: int, team_pk: int) -> Block:
+        """Return the part that begins with step `first`; once it is full it never changes."""
+        full = newest >= first + PART - 1
+        changes = frozenset() if full else frozenset({keys.run(run_id)})
+        return Block(f"steps-{run_id}-{first}", self.name, (run_id, first), changes, team_pk)
+
+    def contexts(self, blocks: Sequence[Block], viewer: Viewer) -> Contexts:
+        """Return the steps of each part; two queries per run."""
+        by_run: dict[str, list[Block]] = {}
+        for block in blocks:
+            by_run.setdefault(str(block.args[0]), []).append(block)
+        found: dict[str, dict[str, Any]] = {}
+        for run_id, mine in by_run.items():
+            spans = {block.id: (int(block.args[1]), int(block.args[1]) + PART - 1) for block in mine}
+            lines = steps.between(run_id, set(spans.values()))
+            found |= {name: {"run_id": run_id, "lines": lines[span]} for name, span in spans.items()}
+        return found
+
+
+def _begin(seq: int) -> int:
+    """Return the first number of the part in which step `seq` stands."""
+    return (max(seq, 1) - 1) // PART * PART + 1

@@ -52,7 +52,8 @@ def context_meter(use: ContextUse | None, name: str) -> SafeString:
     percent = use.percent if use else None
     if percent is None:
         return format_html(
-            '<svg class="meter" role="img" aria-label="{} context not reported" viewBox="0 0 100 8" preserveAspectRatio="none">{}</svg>',
+            '<svg class="meter" role="img" aria-label="{} context not reported" viewBox="0 0 100 8" '
+            'preserveAspectRatio="none">{}</svg>',
             name,
             HATCH,
         )
@@ -95,7 +96,8 @@ def window_bar(since: dt.datetime | None, low: float, high: float, until: dt.dat
     css = "over" if spent > high else "early" if spent < low else "at"
     return format_html(
         '<svg class="meter win" role="img" aria-label="{} minutes elapsed; expected {} to {}" viewBox="0 0 100 12" '
-        'preserveAspectRatio="none"><rect class="band" x="{}" width="{}" height="12"/><rect class="{}" width="{}" height="5" y="3.5"/>'
+        'preserveAspectRatio="none"><rect class="band" x="{}" width="{}" height="12"/>'
+        '<rect class="{}" width="{}" height="5" y="3.5"/>'
         '<rect class="mark" x="{}" width=".6" height="12"/><rect class="mark" x="{}" width=".6" height="12"/></svg>',
         round(spent),
         minutes(low),

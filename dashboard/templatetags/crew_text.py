@@ -171,7 +171,15 @@ def step_call(line: StepLine) -> Call:
     if "input" not in line.data:
         return Call("Input", str(line.data.get("preview", "")), None, {})
     found = call_of({"tool": line.tool, "input": line.data["input"]})
-    return found if found.label != "Input" else found._replace(text=_summary(line.data["input"]))
+    if found.label == "Command":
+        return found
+    return found._replace(text=_summary(line.data["input"]) if found.label == "Input" else found.label)
+
+
+@register.filter
+def step_input(line: StepLine) -> object:
+    """Return the whole input of a recorded call, or the part of it that was kept."""
+    return line.data.get("input", line.data.get("preview", ""))
 
 
 def _summary(given: object) -> str:

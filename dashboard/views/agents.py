@@ -1,13 +1,13 @@
 """An agent's page with its transcript, and what the lead can do with an agent."""
 
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 
 from dashboard.access import require_team
+from dashboard.panels import args
 from dashboard.panels.agent_page import AgentHead
 from dashboard.panels.messages import Messages
 from dashboard.panels.transcript import Transcript
@@ -70,7 +70,7 @@ def _render(page: Page, card: AgentCard, *, problem: DomainError | None = None) 
     before = get.get("before", "")
     upto = int(before) if before.isascii() and before.isdigit() and len(before) < 10 else 0
     chosen = {"run": run.id if run else "", "only": only, "before": str(upto) if upto else ""}
-    page.arg = f"{card.pk}?{urlencode({name: value for name, value in chosen.items() if value})}"
+    page.arg = args.pack(str(card.pk), chosen)
     context: dict[str, Any] = {
         "card": card,
         "rehearsal": card.rehearsal,

@@ -48,7 +48,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 @login_not_required
 def server_error(request: HttpRequest) -> HttpResponse:
     """500: rendered without context processors, for anything may be broken."""
-    return render(None, "500.html", status=500)  # type: ignore[arg-type]  # no request: no context processors
+    return render(None, "500.html", status=500)
 
 
 @login_not_required

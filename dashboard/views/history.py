@@ -1,10 +1,9 @@
 """History: what happened, newest first, by team and kind."""
 
-from urllib.parse import urlencode
-
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
+from dashboard.panels import args
 from dashboard.panels.history import KINDS, History, parse
 from dashboard.views.page import Page
 from tasks_app.selectors import teams
@@ -14,11 +13,11 @@ from tasks_app.selectors import teams
 def history(request: HttpRequest) -> HttpResponse:
     """Show one page of the log."""
     chosen = parse(request.META.get("QUERY_STRING", ""))
-    query = urlencode({name: "1" if value is True else value for name, value in chosen.items() if value})
-    page = Page.open(request, "history", query)
+    packed = args.pack("", {name: "1" if value is True else value for name, value in chosen.items()})
+    page = Page.open(request, "history", packed)
     marks = teams.marks(page.viewer.team_ids)
     context = {
-        "log": History().block(query, page.viewer.team_ids),
+        "log": History().block(packed, page.viewer.team_ids),
         "chosen": chosen,
         "kinds": KINDS,
         "teams": marks,

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from dashboard.access import require_team
 from dashboard.forms import decisions as forms
+from dashboard.panels import args
 from dashboard.panels.decision import Decision
 from dashboard.panels.inbox_list import InboxList
 from dashboard.templatetags.crew_words import choice_word
@@ -25,10 +26,10 @@ GONE = "There is no such request, or you have no access to it."
 @require_GET
 def inbox(request: HttpRequest) -> HttpResponse:
     """Show the list and, beside it, what has waited longest."""
-    page = Page.open(request, "inbox", _kind(request))
+    page = Page.open(request, "inbox", _arg("", _kind(request)))
     items = selector.open_items(page.viewer.team_ids, kind=_kind(request))
     first = selector.detail(items[0].id) if items else None
-    page.arg = _arg(first.item.id if first else "", page.arg)
+    page.arg = _arg(first.item.id if first else "", _kind(request))
     return _render(page, first, picked=False)
 
 
@@ -81,7 +82,7 @@ def _kind(request: HttpRequest) -> str:
 
 
 def _arg(id: str, kind: str) -> str:
-    return f"{id}?{kind}" if kind else id
+    return args.pack(id, {"kind": kind})
 
 
 def _find(page: Page, id: str, *, act: bool = False) -> selector.Detail:

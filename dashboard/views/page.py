@@ -10,7 +10,7 @@ from django.shortcuts import render
 
 from dashboard.access import Viewer, viewer_for
 from dashboard.live import cursor
-from dashboard.panels import pages
+from dashboard.panels import args, pages
 from tasks_app.domain.errors import DomainError
 from tasks_app.selectors import live
 
@@ -42,7 +42,7 @@ class Page:
             "viewer": self.viewer,
             "chrome": pages.chrome(self.name, self.arg, self.viewer),
             "waiting_count": live.waiting(self.viewer.team_ids),
-            "live_url": f"{SOCKET}?{urlencode({'page': self.name, 'arg': self.arg})}",
+            "live_url": self._live_url(),
             "cursor": self.cursor,
             "problem": problem,
             **(context or {}),
@@ -51,3 +51,7 @@ class Page:
         response.headers["Vary"] = "HX-Request, Cookie"
         response.headers["Cache-Control"] = "no-store"
         return response
+
+    def _live_url(self) -> str:
+        """Return the address of the socket; nothing for a filter too long for it: such a page stands still."""
+        return f"{SOCKET}?{urlencode({'page': self.name, 'arg': self.arg})}" if len(self.arg) <= args.MAX else ""

@@ -9,10 +9,12 @@ from django.views.decorators.http import require_GET, require_POST
 
 from dashboard.access import require_team
 from dashboard.forms import fields
+from dashboard.panels import args
 from dashboard.panels.agents import AgentSet
 from dashboard.panels.board import Board, Filter, Table
 from dashboard.panels.messages import Messages
 from dashboard.panels.team_head import TeamBar
+from dashboard.templatetags.crew_format import plural
 from dashboard.views.act import choose, perform
 from dashboard.views.page import Page
 from tasks_app.domain.errors import DomainError, NotFound
@@ -32,7 +34,7 @@ def listing(request: HttpRequest) -> HttpResponse:
 def team(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the board or the table of a team."""
     chosen = Filter.parse(request.META.get("QUERY_STRING", ""))
-    page = Page.open(request, "team", f"{slug}?{chosen.query}" if chosen.query else slug)
+    page = Page.open(request, "team", args.pack(slug, chosen.choices))
     return _render(page, find(page, slug), chosen)
 
 
@@ -90,7 +92,7 @@ def _acts(request: HttpRequest, found: selector.Identity, actor: str) -> dict[st
 
     def stop() -> str:
         count = actions.stop_team(found.pk, actor=actor)
-        return f"{found.name} is stopped. {count} open attempt{'' if count == 1 else 's'} will end; their tasks go back to the queue."
+        return f"{found.name} is stopped. {plural(count, 'open attempt')} will end; their tasks go back to the queue."
 
     def budget() -> str:
         usd, tokens = fields.money(request.POST, "usd"), fields.count(request.POST, "tokens")

@@ -1,7 +1,7 @@
 """The transcript of a run in windows: never the whole of it at once."""
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,12 +99,28 @@ def window(run_id: str, *, before: int | None = None, only: str = "", limit: int
 
     Silent steps (they carry only figures) are left out.
     """
-    found = Step.objects.filter(FILTERS.get(only, Q()), run_id=run_id).exclude(data__silent=True)
+    found = Step.objects.filter(FILTERS.get(only, Q()), run_id=run_id).exclude(data__has_key="silent")
     rows = list((found.filter(seq__lt=before) if before is not None else found).order_by("-seq")[: limit + 1])
     more, rows = len(rows) > limit, list(reversed(rows[:limit]))
     tools = _tools(run_id, [row.tool_use_id for row in rows if row.kind == StepKind.TOOL_RESULT and row.tool_use_id])
     lines = tuple(_line(row, tools) for row in rows)
     return Window(run_id, lines, rows[0].seq if more else None, before is None)
+
+
+def last_seq(run_id: str) -> int:
+    """Return the number of the newest step of a run; 0 before the first."""
+    return Run.objects.filter(pk=run_id).values_list("last_seq", flat=True).first() or 0
+
+
+def between(run_id: str, spans: Collection[tuple[int, int]]) -> dict[tuple[int, int], tuple[StepLine, ...]]:
+    """Return the steps of a run by spans of numbers (both ends included), silent ones left out; two queries."""
+    if not spans:
+        return {}
+    low, high = min(first for first, _ in spans), max(last for _, last in spans)
+    rows = list(Step.objects.filter(run_id=run_id, seq__gte=low, seq__lte=high).exclude(data__has_key="silent").order_by("seq"))
+    tools = _tools(run_id, [row.tool_use_id for row in rows if row.kind == StepKind.TOOL_RESULT and row.tool_use_id])
+    lines = [_line(row, tools) for row in rows]
+    return {(first, last): tuple(line for line in lines if first <= line.seq <= last) for first, last in spans}
 
 
 def _tools(run_id: str, ids: list[str]) -> Mapping[str, str]:

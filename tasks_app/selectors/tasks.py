@@ -87,6 +87,18 @@ class TaskCard:
         return task_label(self.number)
 
     @property
+    def took_s(self) -> float | None:
+        """How long it took from its first start to its completion; None while it is not done."""
+        if self.completed_at is None or self.started_at is None:
+            return None
+        return (self.completed_at - self.started_at).total_seconds()
+
+    @property
+    def short(self) -> bool:
+        """Whether it was done sooner than expected: worth a look at the result."""
+        return self.took_s is not None and self.took_s < self.expected_min * 60
+
+    @property
     def never(self) -> bool:
         """Whether it can never start by waiting alone."""
         return any(obstacle.never for obstacle in self.obstacles)
