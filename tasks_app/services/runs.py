@@ -260,11 +260,11 @@ def set_window(run_id: str, window: int) -> None:
     Run.objects.filter(pk=run_id).update(context_window=window)
 
 
-def raise_context(run_id: str, tokens: int | None, window: int | None) -> None:
-    """Keep the context of the last response and its peak; None leaves the peak."""
+def raise_context(run_id: str, tokens: int | None, window: int | None, *, peak: int) -> None:
+    """Keep the context of the last response (None: unknown) and the highest so far."""
     changes: dict[str, Any] = {"context_tokens": tokens}
     if window:
         changes["context_window"] = window
-    if tokens is not None:
-        changes["context_peak"] = Greatest(Coalesce(F("context_peak"), 0), tokens)
+    if peak:
+        changes["context_peak"] = Greatest(Coalesce(F("context_peak"), 0), peak)
     Run.objects.filter(pk=run_id).update(**changes)

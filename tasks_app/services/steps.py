@@ -1,6 +1,6 @@
 """Steps: what a run did, recorded in one transaction with its usage and its event, guarded by the fence."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -79,10 +79,15 @@ def _row(run_id: str, fence: int, seq: int, draft: StepDraft) -> Step:
         kind=draft.kind.value,
         text=mask_secrets(clean(draft.text)),
         data=mask_json(clean_json(dict(draft.data))),
-        tool_use_id=draft.tool_use_id[:80],
-        parent_tool_use_id=draft.parent_tool_use_id[:80],
+        tool_use_id=_word(draft.tool_use_id),
+        parent_tool_use_id=_word(draft.parent_tool_use_id),
         at=timezone.now(),
     )
+
+
+def _word(text: str, limit: int = 80) -> str:
+    """An id or name from outside, as a column takes it."""
+    return clean(text)[:limit]
 
 
 def _count(run: Run, drafts: Sequence[StepDraft]) -> Spent:
@@ -103,8 +108,8 @@ def _count_usage(run: Run, usage: Usage) -> Spent:
     """Count one API message once: the same id again adds only what it has grown by. One without an id counts by itself."""
     row, _ = MessageUsage.objects.get_or_create(
         team_id=run.team_id,
-        message_id=usage.message_id[:80] or new_id("anonymous-"),
-        defaults={"run": run, "model": usage.model[:80], "subagent": usage.subagent[:80], "at": timezone.now()},
+        message_id=_word(usage.message_id) or new_id("anonymous-"),
+        defaults={"run": run, "model": _word(usage.model), "subagent": _word(usage.subagent), "at": timezone.now()},
     )
     known = Tokens(row.input_tokens, row.cache_creation_tokens, row.cache_read_tokens, row.output_tokens)
     seen = Tokens(usage.input_tokens, usage.cache_creation_tokens, usage.cache_read_tokens, usage.output_tokens)
@@ -125,7 +130,7 @@ def _add_tokens(rows: QuerySet[Any], added: Tokens) -> None:
 
 def _count_cost(run: Run, cost: Cost) -> Spent:
     """A process reports its cost so far: only what it rose by counts; a new process starts at 0."""
-    row, _ = CostReading.objects.get_or_create(run=run, process=cost.process[:60], defaults={"usd": ZERO})
+    row, _ = CostReading.objects.get_or_create(run=run, process=_word(cost.process, 60), defaults={"usd": ZERO})
     rise = Decimal(str(cost_added(float(row.usd), cost.usd))).quantize(CENT)
     CostReading.objects.filter(pk=row.pk).update(usd=F("usd") + rise)
     known = Run.objects.values_list("cost_usd", flat=True).get(pk=run.pk)
@@ -154,8 +159,10 @@ def _apply_context(run: Run, drafts: Sequence[StepDraft]) -> None:
         return
     last = readings[-1]
     tokens = None if last.context_reset else last.context_tokens
-    runs.raise_context(run.pk, tokens, last.context_window)
-    agents.set_context(run.agent_id, tokens=tokens, window=last.context_window)
+    window = next((d.context_window for d in reversed(readings) if d.context_window), None)
+    peak = max((d.context_tokens for d in readings if d.context_tokens is not None), default=0)
+    runs.raise_context(run.pk, tokens, window, peak=peak)
+    agents.set_context(run.agent_id, tokens=tokens, window=window)
 
 
 def _now_text(drafts: Sequence[StepDraft]) -> str:
@@ -164,8 +171,9 @@ def _now_text(drafts: Sequence[StepDraft]) -> str:
         if draft.parent_tool_use_id:
             continue
         if draft.kind is StepKind.TOOL_CALL:
-            given = draft.data.get("input") or {}
-            target = given.get("command") or given.get("file_path") or given.get("pattern") or given.get("subject") or ""
+            given = draft.data.get("input")
+            words = given if isinstance(given, Mapping) else {}
+            target = words.get("command") or words.get("file_path") or words.get("pattern") or words.get("subject") or ""
             name = str(draft.data.get("tool") or draft.text or "tool").removeprefix("mcp__crew__")
             return one_line(mask_secrets(f"{name} {target}".strip()), agents.NOW_LIMIT)
         if draft.kind is StepKind.SAID and draft.text.strip():

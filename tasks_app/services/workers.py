@@ -50,8 +50,8 @@ def gone_from(host: str, *, alive: str) -> list[str]:
 
 def _lives(name: str) -> bool:
     """`host:pid:start` names a live process only when a process of that pid started at that second."""
-    _, pid, start = name.rsplit(":", 2)
     try:
+        _, pid, start = name.rsplit(":", 2)
         return int(psutil.Process(int(pid)).create_time()) == int(start)
     except (psutil.Error, ValueError):
         return False

@@ -34,7 +34,11 @@ def opened(crew=None, kind=DecisionKind.PERMISSION, **payload):
 def line(text="", *, results=(), error=False, kind="user"):
     """A transcript line: a prompt, or tool results."""
     content = [{"type": "tool_result", "tool_use_id": i, "content": text, "is_error": error} for i in results]
-    return {"type": kind, "uuid": f"u{abs(hash((text, results, error)))}", "message": {"role": "user", "content": content or text}}
+    return {
+        "type": kind,
+        "uuid": f"u{abs(hash((text, results, error)))}",
+        "message": {"role": "user", "content": content or text},
+    }
 
 
 def write(held, *lines):
@@ -75,9 +79,7 @@ def test_no_agent_can_answer_whatever_it_calls_itself():
     held, decision = opened(kind=DecisionKind.PLAN)
     before = world.frozen(decision.team)
     with pytest.raises(Forbidden, match="never consent"):
-        actions.answer(
-            decision.pk, choice="approve", version=1, payload_hash=decision.payload_hash, actor="agent:builder-2"
-        )
+        actions.answer(decision.pk, choice="approve", version=1, payload_hash=decision.payload_hash, actor="agent:builder-2")
     assert world.frozen(decision.team) == before
     assert Run.objects.get().plan_approved is False
 
@@ -246,7 +248,9 @@ def test_a_call_that_was_refused_only_because_the_run_was_parked_does_not_spend_
     assert [d.pk for d in decisions.undelivered(held.id)] == [decision.pk]
 
 
-@pytest.mark.parametrize("text", ["The user doesn't want to proceed with this tool use.", "[Request interrupted by user for tool use]"])
+@pytest.mark.parametrize(
+    "text", ["The user doesn't want to proceed with this tool use.", "[Request interrupted by user for tool use]"]
+)
 def test_an_allowed_call_that_was_cut_off_with_a_parked_one_does_not_spend_its_permission(text):
     held, decision = opened()
     world.answer(decision, "allow")
@@ -422,7 +426,13 @@ def test_every_change_of_a_request_is_told_to_the_blocks_that_show_it():
     held, decision = opened()
     world.answer(decision, "allow")
     decisions.deliver(decision.pk, held.fence)
-    wanted = {f"decision:{decision.pk}", f"inbox:{held.team_id}", f"task:{held.task_id}", f"agent:{held.agent_id}", f"run:{held.id}"}
+    wanted = {
+        f"decision:{decision.pk}",
+        f"inbox:{held.team_id}",
+        f"task:{held.task_id}",
+        f"agent:{held.agent_id}",
+        f"run:{held.id}",
+    }
     for kind in ("decision.opened", "decision.answered", "decision.delivered"):
         assert wanted <= set(Event.objects.get(kind=kind).keys), kind
 
