@@ -1,151 +1,52 @@
 """One factory per model: a plain, valid row with as few words as possible; traits for the usual situations."""
 
-import datetime as dt
-import hashlib
-import json
+import copy
 import time
-from typing import Any
 
 import factory
-from django.contrib.auth import get_user_model
 from django.utils import timezone
 
 from tasks_app import models
+from tasks_app.decision_kinds import registry
+from tasks_app.decision_kinds.base import payload_hash
 from tasks_app.domain.ids import new_id
 from tasks_app.domain.leases import LEASE_S, NEVER
-from tasks_app.domain.statuses import AgentStatus, DecisionKind, DecisionStatus, Reason, RunStatus, StepKind, TaskStatus
+from tasks_app.domain.statuses import DecisionKind, DecisionStatus, Reason, RunStatus, StepKind
+from tests.factories_base import (
+    PASSWORD,
+    AgentFactory,
+    DependencyFactory,
+    TaskFactory,
+    TeamAccessFactory,
+    TeamFactory,
+    UserFactory,
+    ago,
+)
+from tests.payloads import PAYLOADS
 
-PASSWORD = "correct horse battery"
-
-
-def ago(**span: float) -> dt.datetime:
-    """Return the moment `span` (as for timedelta) before now."""
-    return timezone.now() - dt.timedelta(**span)
-
-
-class UserFactory(factory.django.DjangoModelFactory):
-    """A person with the password `PASSWORD`."""
-
-    class Meta:
-        model = get_user_model()
-        skip_postgeneration_save = True
-
-    class Params:
-        admin = factory.Trait(is_superuser=True, is_staff=True)
-
-    username = factory.Sequence(lambda n: f"lead{n}")
-    password = factory.django.Password(PASSWORD)
-
-
-class TeamFactory(factory.django.DjangoModelFactory):
-    """An active team; `lead=` or `viewer=` gives a person access to it."""
-
-    class Meta:
-        model = models.Team
-        skip_postgeneration_save = True
-
-    class Params:
-        rehearsed = factory.Trait(rehearsal=True)
-
-    name = factory.Sequence(lambda n: f"Team {n}")
-    slug = factory.Sequence(lambda n: f"team-{n}")
-    goal = "Ship the billing feature."
-    workspace = "/tmp/workspace"
-    workspace_mode = "copy"
-    created_at = factory.LazyFunction(timezone.now)
-
-    @factory.post_generation
-    def lead(self, create: bool, user: Any, **_: Any) -> None:
-        """Let `user` act on the team."""
-        if create and user:
-            models.TeamAccess.objects.create(team=self, user=user, level="lead")
-
-    @factory.post_generation
-    def viewer(self, create: bool, user: Any, **_: Any) -> None:
-        """Let `user` see the team."""
-        if create and user:
-            models.TeamAccess.objects.create(team=self, user=user, level="viewer")
-
-
-class TeamAccessFactory(factory.django.DjangoModelFactory):
-    """Access of one person to one team."""
-
-    class Meta:
-        model = models.TeamAccess
-
-    team = factory.SubFactory(TeamFactory)
-    user = factory.SubFactory(UserFactory)
-    level = "lead"
-
-
-class AgentFactory(factory.django.DjangoModelFactory):
-    """An active agent that has not worked yet."""
-
-    class Meta:
-        model = models.Agent
-
-    class Params:
-        stopped = factory.Trait(status=AgentStatus.STOPPED.value)
-        used = factory.Trait(
-            used_usd="4.62",
-            used_tokens=588_000,
-            cached_tokens=512_000,
-            cost_known=True,
-            context_tokens=162_000,
-            context_window=200_000,
-            last_event_at=factory.LazyFunction(timezone.now),
-        )
-
-    team = factory.SubFactory(TeamFactory)
-    name = factory.Sequence(lambda n: f"builder-{n}")
-    role = "builder"
-    position = factory.Sequence(lambda n: n)
-
-
-class TaskFactory(factory.django.DjangoModelFactory):
-    """A pending task; `needs=[tasks]` makes it depend on them."""
-
-    class Meta:
-        model = models.Task
-        skip_postgeneration_save = True
-
-    class Params:
-        done = factory.Trait(
-            status=TaskStatus.COMPLETED.value,
-            attempts=1,
-            completed_by="agent:builder-1",
-            started_at=factory.LazyFunction(lambda: ago(minutes=20)),
-            completed_at=factory.LazyFunction(lambda: ago(minutes=8)),
-        )
-        cancelled = factory.Trait(status=TaskStatus.CANCELLED.value)
-        in_progress = factory.Trait(
-            status=TaskStatus.IN_PROGRESS.value, attempts=1, started_at=factory.LazyFunction(lambda: ago(minutes=12, seconds=30))
-        )
-        gave_up = factory.Trait(failed=True, attempts=3)
-
-    team = factory.SubFactory(TeamFactory)
-    number = factory.Sequence(lambda n: n + 1)
-    title = factory.Sequence(lambda n: f"Task number {n}")
-    criteria = factory.LazyFunction(lambda: ["The tests pass."])
-    role = "builder"
-    created_at = factory.LazyFunction(timezone.now)
-    created_by = "system"
-
-    @factory.post_generation
-    def needs(self, create: bool, tasks: Any, **_: Any) -> None:
-        """Depend on `tasks`."""
-        for needed in tasks or () if create else ():
-            models.Dependency.objects.create(task=self, needs=needed)
-
-
-class DependencyFactory(factory.django.DjangoModelFactory):
-    """`task` needs `needs`."""
-
-    class Meta:
-        model = models.Dependency
-
-    task = factory.SubFactory(TaskFactory)
-    needs = factory.SubFactory(TaskFactory, team=factory.SelfAttribute("..task.team"))
+__all__ = [
+    "PASSWORD",
+    "PAYLOADS",
+    "AgentFactory",
+    "CheckpointFactory",
+    "ContextEntryFactory",
+    "CostReadingFactory",
+    "DecisionFactory",
+    "DependencyFactory",
+    "EventFactory",
+    "MessageFactory",
+    "MessageUsageFactory",
+    "RunFactory",
+    "StepFactory",
+    "TaskFactory",
+    "TaskRuleFactory",
+    "TeamAccessFactory",
+    "TeamFactory",
+    "TranscriptEntryFactory",
+    "UserFactory",
+    "WorkerFactory",
+    "ago",
+]
 
 
 class TaskRuleFactory(factory.django.DjangoModelFactory):
@@ -244,59 +145,6 @@ class CostReadingFactory(factory.django.DjangoModelFactory):
     usd = "0.42"
 
 
-PAYLOADS: dict[DecisionKind, dict[str, Any]] = {
-    DecisionKind.PERMISSION: {
-        "tool": "Bash",
-        "input": {"command": "rm -rf build/ && make", "description": "Rebuild from scratch"},
-        "title": "wants to run a command",
-        "description": "Stale objects in build/ make the linker fail.",
-        "rule": "Bash(make:*)",
-        "risk": {"level": "low", "sentences": ["Deletes files inside its own folder."]},
-        "cwd": "/srv/atlas/workspace",
-        "subagent": "",
-    },
-    DecisionKind.PLAN: {"plan": "# Billing page\n\n1. Add the view\n2. Add the template\n", "version": 1, "previous": None},
-    DecisionKind.QUESTION: {
-        "questions": [
-            {
-                "question": "Which currency format should the invoices use?",
-                "header": "Currency",
-                "options": [
-                    {"label": "ISO code", "description": "EUR 12.00"},
-                    {"label": "Symbol", "description": "€12.00"},
-                ],
-                "multiSelect": False,
-            }
-        ]
-    },
-    DecisionKind.ESCALATION: {
-        "problem": "The payment API answers 401 to every call.",
-        "tried": ["Read the key again", "Asked for a fresh token", "Called the sandbox host"],
-        "options": [
-            {"label": "Mock the API", "effect": "Tests run without the network.", "cost": "About 6 min.", "recommended": True},
-            {"label": "Wait for a key", "effect": "Nothing moves until then.", "cost": "", "recommended": False},
-        ],
-        "recommendation": "Mock the API until the key is there.",
-        "auto": False,
-    },
-    DecisionKind.BUDGET: {"scope": "task", "used_usd": "5.02", "limit_usd": "5.00", "used_tokens": 731_000, "limit_tokens": None},
-    DecisionKind.STALL: {"quiet_s": 640, "last": "Bash: pytest -q"},
-}
-TITLES: dict[DecisionKind, str] = {
-    DecisionKind.PERMISSION: "wants to run a command",
-    DecisionKind.PLAN: "proposes a plan",
-    DecisionKind.QUESTION: "asks which currency format to use",
-    DecisionKind.ESCALATION: "The payment API answers 401 to every call.",
-    DecisionKind.BUDGET: "has used up its budget",
-    DecisionKind.STALL: "has been quiet for 10 minutes",
-}
-
-
-def payload_hash(payload: dict[str, Any]) -> str:
-    """Return a hash of the payload; tests of the real one use the service."""
-    return hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()
-
-
 class DecisionFactory(factory.django.DjangoModelFactory):
     """An open decision of a running run; `kind` chooses a typical payload."""
 
@@ -319,14 +167,8 @@ class DecisionFactory(factory.django.DjangoModelFactory):
     agent = factory.LazyAttribute(lambda o: o.run and o.run.agent)
     team = factory.LazyAttribute(lambda o: o.run.team if o.run else o.task.team)
     kind = DecisionKind.PERMISSION.value
-    title = factory.LazyAttribute(
-        lambda o: (
-            TITLES[DecisionKind(o.kind)]
-            if o.kind == DecisionKind.ESCALATION
-            else f"{o.agent.name if o.agent else 'Crewdesk'} {TITLES[DecisionKind(o.kind)]}"
-        )
-    )
-    payload = factory.LazyAttribute(lambda o: json.loads(json.dumps(PAYLOADS[DecisionKind(o.kind)])))
+    title = factory.LazyAttribute(lambda o: registry.get(o.kind).title(o.payload, o.agent.name if o.agent else "Crewdesk"))
+    payload = factory.LazyAttribute(lambda o: copy.deepcopy(PAYLOADS[DecisionKind(o.kind)]))
     payload_hash = factory.LazyAttribute(lambda o: payload_hash(o.payload))
     ask_key = factory.LazyAttribute(lambda o: o.payload_hash)
     opened_at = factory.LazyFunction(lambda: ago(minutes=4, seconds=12))

@@ -1,4 +1,4 @@
-// What pages do by themselves: answers that stay inert for a moment and are sent once, countdowns, small conveniences.
+// What pages do by themselves: answers that stay inert for a moment and are sent once, menus that close.
 // No page needs it: every form works without scripts.
 (() => {
   const INERT = 500, BOUND = 10_000;
@@ -60,18 +60,6 @@
     arm();
     if (document.activeElement === document.body) document.querySelector("[data-decision] h2")?.focus({ preventScroll: true });
   });
-
-  // Countdowns; what counts up is ticked by live.js.
-  const two = (n) => String(n).padStart(2, "0");
-  const tick = () => {
-    for (const node of document.querySelectorAll("time[data-until]")) {
-      const left = Math.max(0, Math.floor((Date.parse(node.dateTime) - Date.now()) / 1000));
-      const hours = Math.floor(left / 3600), minutes = Math.floor(left / 60) % 60;
-      const text = hours ? `${hours}:${two(minutes)}:${two(left % 60)}` : `${minutes}:${two(left % 60)}`;
-      if (node.textContent !== text) node.textContent = text;
-    }
-  };
-  setInterval(() => { if (!document.hidden) tick(); }, 1000);
 
   // A menu closes with Escape and when something else is pressed.
   const menus = () => document.querySelectorAll("details.menu[open]");

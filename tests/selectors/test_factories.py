@@ -4,6 +4,7 @@ import pytest
 
 from tasks_app.domain.statuses import DecisionKind
 from tests import factories as make
+from tests.payloads import PAYLOADS
 
 pytestmark = pytest.mark.django_db
 
@@ -24,7 +25,7 @@ def test_each_factory_makes_two_rows(factory):
 @pytest.mark.parametrize("kind", DecisionKind)
 def test_a_decision_of_each_kind_has_a_payload_and_a_title(kind):
     decision = make.DecisionFactory(kind=kind.value)
-    assert decision.payload == make.PAYLOADS[kind]
+    assert decision.payload == PAYLOADS[kind]
     assert decision.title
 
 

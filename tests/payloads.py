@@ -1,0 +1,44 @@
+"""A typical payload of each kind of decision: what an agent asks and a page shows."""
+
+from typing import Any
+
+from tasks_app.domain.statuses import DecisionKind
+
+PAYLOADS: dict[DecisionKind, dict[str, Any]] = {
+    DecisionKind.PERMISSION: {
+        "tool": "Bash",
+        "input": {"command": "rm -rf build/ && make", "description": "Rebuild from scratch"},
+        "title": "wants to run a command",
+        "description": "Stale objects in build/ make the linker fail.",
+        "rule": "Bash(make:*)",
+        "risk": {"level": "low", "sentences": ["Deletes files inside its own folder."]},
+        "cwd": "/srv/atlas/workspace",
+        "subagent": "",
+    },
+    DecisionKind.PLAN: {"plan": "# Billing page\n\n1. Add the view\n2. Add the template\n", "version": 1, "previous": None},
+    DecisionKind.QUESTION: {
+        "questions": [
+            {
+                "question": "Which currency format should the invoices use?",
+                "header": "Currency",
+                "options": [
+                    {"label": "ISO code", "description": "EUR 12.00"},
+                    {"label": "Symbol", "description": "€12.00"},
+                ],
+                "multiSelect": False,
+            }
+        ]
+    },
+    DecisionKind.ESCALATION: {
+        "problem": "The payment API answers 401 to every call.",
+        "tried": ["Read the key again", "Asked for a fresh token", "Called the sandbox host"],
+        "options": [
+            {"label": "Mock the API", "effect": "Tests run without the network.", "cost": "About 6 min.", "recommended": True},
+            {"label": "Wait for a key", "effect": "Nothing moves until then.", "cost": "", "recommended": False},
+        ],
+        "recommendation": "Mock the API until the key is there.",
+        "auto": False,
+    },
+    DecisionKind.BUDGET: {"scope": "task", "used_usd": "5.02", "limit_usd": "5.00", "used_tokens": 731_000, "limit_tokens": None},
+    DecisionKind.STALL: {"quiet_s": 640, "last": "Bash: pytest -q"},
+}
