@@ -54,6 +54,11 @@ class Broken(Exception):
     outcome: Outcome
     progress: bool  # whether it had done anything since it began
 
+    @property
+    def overflow(self) -> bool:
+        """Whether it was ended by a line too long to be read."""
+        return self.outcome.reason is Reason.OUTPUT_TOO_LARGE
+
 
 @dataclass
 class Conversation:

@@ -3,9 +3,10 @@
 import asyncio
 import logging
 import uuid
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import count
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -63,19 +64,23 @@ class ClaudeRunner:
     async def _drive(self, spec: RunSpec, port: Port) -> Outcome:
         """Start processes until one of them comes to an end; a dead one is followed by another that goes on where it stopped."""
         prompt, start = spec.prompt, await self._first(spec, port)
-        crashes = overflows = 0
+        deaths: list[Broken] = []
         for nth in count(1):
             conversation = self._conversation(spec, port, start, nth)
             broken = await self._one(conversation, prompt)
             if isinstance(broken, Outcome):
                 return broken
-            overflow = broken.outcome.reason is Reason.OUTPUT_TOO_LARGE
-            crashes, overflows = (crashes, overflows + 1) if overflow else (crashes + 1, overflows)
-            if overflows > 1 or crashes > self._limits.crashes or not (broken.progress or crashes <= 1):
+            deaths.append(broken)
+            if self._hopeless(deaths):
                 return broken.outcome
             start = await self._next(conversation)
-            prompt = (AFTER_OVERFLOW if overflow else AFTER_CRASH) if start.resume else spec.prompt
+            prompt = (AFTER_OVERFLOW if broken.overflow else AFTER_CRASH) if start.resume else spec.prompt
         raise AssertionError("unreachable")
+
+    def _hopeless(self, deaths: Sequence[Broken]) -> bool:
+        """Too large a second time [N35], too often dead, or too often in a row with nothing done in between."""
+        in_vain = sum(1 for _ in takewhile(lambda death: not death.progress, reversed(deaths)))
+        return sum(death.overflow for death in deaths) > 1 or len(deaths) > self._limits.crashes or in_vain > self._limits.in_vain
 
     def _conversation(self, spec: RunSpec, port: Port, start: Start, nth: int) -> Conversation:
         launch = launcher.prepare(spec.env, run_id=spec.run_id, fence=spec.fence, home=Path(spec.home), nth=nth, cli=self._cli)
