@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from tasks_app.domain.statuses import StepKind
-from tasks_app.models import Agent, MessageUsage, Run, Step, Task, Team
+from tasks_app.models import Agent, MessageUsage, Run, Step, Team
 from tasks_app.runners.port import StepDraft
 from tasks_app.services import runs, steps
 from tests.services import world
