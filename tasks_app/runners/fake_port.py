@@ -17,7 +17,7 @@ class MemoryStore:
     """A session store as the SDK wants it: `append`, `load`, `list_subkeys`. `lost` makes every write fail like a stale fence."""
 
     def __init__(self) -> None:
-        self.rows: dict[tuple[str, str], list[Any]] = {}
+        self.rows: dict[tuple[str, str, str], list[Any]] = {}
         self.lost = False
 
     async def append(self, key: Mapping[str, str], entries: Sequence[Any]) -> None:
@@ -35,11 +35,12 @@ class MemoryStore:
 
     async def list_subkeys(self, key: Mapping[str, str]) -> list[str]:
         """Return the sub-agents' places in a session."""
-        return sorted(sub for session, sub in self.rows if session == key["session_id"] and sub)
+        project, session = key["project_key"], key["session_id"]
+        return sorted(place[2] for place in self.rows if place[:2] == (project, session) and place[2])
 
 
-def _place(key: Mapping[str, str]) -> tuple[str, str]:
-    return key["session_id"], key.get("subpath") or ""
+def _place(key: Mapping[str, str]) -> tuple[str, str, str]:
+    return key["project_key"], key["session_id"], key.get("subpath") or ""
 
 
 async def never(ask: Ask) -> Answer:

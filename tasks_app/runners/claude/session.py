@@ -130,8 +130,12 @@ class ClaudeRunner:
         if not await self._kill(spec, self._limits.term_s):
             log.error("processes of a run survive SIGKILL", extra={"run_id": spec.run_id, "fence": spec.fence})
             return
-        with suppress(LeaseLost):
+        try:
             await port.note_process(0)
+        except LeaseLost:
+            return
+        except Exception:  # the outcome counts more than this note
+            log.exception("the end of a process could not be noted", extra={"run_id": spec.run_id, "fence": spec.fence})
 
     async def _kill(self, spec: RunSpec, term_s: float) -> bool:
         return await processes.kill_run(spec.run_id, below_fence=spec.fence + 1, term_s=term_s, gone_s=self._limits.gone_s)

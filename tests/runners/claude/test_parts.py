@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from claude_agent_sdk import ClaudeAgentOptions
+from claude_agent_sdk.testing import run_session_store_conformance
 
 from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.statuses import DecisionKind, StepKind
@@ -147,6 +148,11 @@ async def test_the_store_of_the_fake_port_keeps_rows_once_and_by_place() -> None
     assert [row["type"] for row in rows] == ["assistant", "mode", "mode"]
     assert await store.list_subkeys(KEY) == ["subagents/a1"]
     assert await store.load({**KEY, "session_id": "other"}) is None
+
+
+async def test_the_store_and_its_mirror_keep_the_sdks_contracts() -> None:
+    await run_session_store_conformance(MemoryStore)
+    await run_session_store_conformance(lambda: Mirror(MemoryStore(), lose=lambda: None))
 
 
 # -- stderr
