@@ -97,6 +97,7 @@ REASON: dict[str, str] = {
     Reason.EMPTY: "The model answered nothing",
     Reason.BUDGET: "Budget used up",
     Reason.TURN_LIMIT: "Turn limit reached",
+    Reason.TIME_LIMIT: "Time limit reached",
     Reason.RATE_LIMITED: "Rate limited",
     Reason.OVERLOADED: "The API is overloaded",
     Reason.AUTH: "The API refused the key",
