@@ -123,7 +123,7 @@ def page(request: HttpRequest, name: str, arg: str = "") -> HttpResponse:
 
 @login_not_required
 def sign_in(request: HttpRequest) -> HttpResponse:
-    return HttpResponse("<h1>Sign in</h1>")
+    return HttpResponse("<link rel=icon href=data:,><h1>Sign in</h1>")
 
 
 urlpatterns = [path("page/<name>/", page), path("page/<name>/<arg>/", page), path("sign-in/", sign_in, name="sign-in")]
