@@ -21,6 +21,7 @@ from tasks_app.selectors.tasks import TaskCard
 from tasks_app.selectors.teams import TeamSummary
 
 BAD_INPUT = 2
+INTERRUPTED = 130
 NOT_PREPARED = "The database cannot be used: {}. `manage.py up` prepares it; `manage.py doctor` says more."
 
 
@@ -45,6 +46,9 @@ class DeskCommand(BaseCommand):
         except DatabaseError as error:
             reason = one_line(mask_secrets(str(error)), 200)
             code = self._refuse(Invalid(NOT_PREPARED.format(reason)), as_json=given.get("json", False))
+        except KeyboardInterrupt:
+            self.stderr.write("Interrupted.", ending="\n")
+            code = INTERRUPTED
         if code:
             sys.exit(code)
 

@@ -15,16 +15,18 @@ from django.db import connections
 from django.urls import reverse
 
 from tasks_app import wake
-from tasks_app.domain.errors import Unavailable
-from tasks_app.management import browser, credentials, layout, ports, prepare, sign_in
+from tasks_app.domain.errors import Invalid, Unavailable
+from tasks_app.management import browser, credentials, layout, leftovers, ports, prepare, sign_in
 from tasks_app.management.embedded import EmbeddedServer
 from tasks_app.management.locks import FileLock
 from tasks_app.management.screen import Screen
 from tasks_app.management.supervise import Service, Supervisor
 
 READY_S = 60.0
+MAX_WORKERS = 64
 LOOK_S = 0.1
 STOP_S = 7.0  # with the embedded server's own 3 s this keeps the promise of 10
+SECOND_SIGNAL_S = 1.0
 HOPELESS = 3
 """So many quick deaths of one process before the desk was ever ready end the start."""
 
@@ -45,6 +47,8 @@ class Stop(Exception):
 
 def run(options: Options, screen: Screen) -> int:
     """Serve until a signal; returns the exit code. Raises `Unavailable` when it cannot start."""
+    if not 1 <= options.workers <= MAX_WORKERS:
+        raise Invalid(f"--workers {options.workers} is outside 1 to {MAX_WORKERS}.", field="workers")
     home = prepare.home()
     lock = FileLock(home / "run" / "up.lock")
     if not lock.exclusive():
@@ -187,6 +191,7 @@ class _Desk:
         self.screen.say("Ending: agents are parked, then everything stops.")
         with _second_signal_kills(self.supervisor):
             self.supervisor.stop(patience_s=STOP_S)
+            leftovers.end()
             if self.server is not None:
                 self.server.leave()
         if self._page is not None:
@@ -211,10 +216,11 @@ def _signals_raise_stop() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _second_signal_kills(supervisor: Supervisor) -> Iterator[None]:
-    groups = supervisor.groups()
+    groups, begun = supervisor.groups(), time.monotonic()
 
     def kill(number: int, frame: object) -> None:
-        supervisor.kill(groups)
+        if time.monotonic() - begun > SECOND_SIGNAL_S:  # `uv run` passes on a Ctrl-C that we have had already
+            supervisor.kill(groups)
 
     signal.signal(signal.SIGINT, kill)
     try:

@@ -1,41 +1,44 @@
 """What an unattended command starts because nobody serves this home yet, and ends again: Valkey and one worker."""
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from django.conf import settings
 
-from tasks_app.management import desk, layout, prepare
+from tasks_app.management import desk, layout, leftovers, prepare
 from tasks_app.management.embedded import EmbeddedServer
 from tasks_app.management.supervise import Supervisor
 from tasks_app.selectors import workers
 
 PATIENCE_S = 7.0
+LOOK_S = 5.0
 
 
 class Missing:
     """The processes that this command has started; `look` keeps them alive."""
 
-    def __init__(self, *, server: EmbeddedServer | None, supervisor: Supervisor | None) -> None:
-        self._server, self._supervisor = server, supervisor
-
-    @property
-    def worker(self) -> bool:
-        """Whether a worker had to be started."""
-        return self._supervisor is not None
+    def __init__(self, server: EmbeddedServer | None, make: Callable[[], Supervisor]) -> None:
+        self._server, self._make = server, make
+        self._supervisor: Supervisor | None = None
+        self._looked_at = -LOOK_S
 
     def start(self) -> None:
         """Start what is missing."""
         if self._server is not None:
             self._server.ensure()
-        if self._supervisor is not None:
-            self._supervisor.start()
+        self.look()
 
     def look(self) -> None:
-        """Restart what died."""
+        """Restart what died; start a worker when the one that somebody else ran has gone."""
         if self._server is not None and not self._server.alive():
             self._server.ensure()
+        if self._supervisor is None and time.monotonic() - self._looked_at > LOOK_S:
+            self._looked_at = time.monotonic()
+            if not somebody_works():
+                self._supervisor = self._make()
+                self._supervisor.start()
         if self._supervisor is not None:
             self._supervisor.look()
 
@@ -43,6 +46,7 @@ class Missing:
         """End what was started; the worker parks its runs first."""
         if self._supervisor is not None:
             self._supervisor.stop(patience_s=PATIENCE_S)
+            leftovers.end()
         if self._server is not None:
             self._server.leave()
 
@@ -53,11 +57,8 @@ def somebody_works() -> bool:
 
 
 @contextlib.contextmanager
-def started(*, tell: Callable[[str], None], rehearse: bool, worker: bool) -> Iterator[Missing]:
-    """Start what is missing for the time of a `with`: nothing without `worker`. The database is prepared already."""
-    if not worker:
-        yield Missing(server=None, supervisor=None)
-        return
+def started(*, tell: Callable[[str], None], rehearse: bool) -> Iterator[Missing]:
+    """Start what is missing for the time of a `with`. The database is prepared already."""
     home = prepare.home()
     server = EmbeddedServer(home, Path(settings.VALKEY_SOCKET)) if settings.REDIS_EMBEDDED else None
 
@@ -65,12 +66,12 @@ def started(*, tell: Callable[[str], None], rehearse: bool, worker: bool) -> Ite
         for each in (sentence, *lines):
             tell(each)
 
-    supervisor = None
-    if not somebody_works():
+    def make() -> Supervisor:
         env = layout.environment(home=home, rehearse=rehearse)
         service = layout.worker(1, slots=max(1, settings.WORKER_SLOTS), home=home, env=env)
-        supervisor = Supervisor([service], say, home, server.socket if server else None)
-    missing = Missing(server=server, supervisor=supervisor)
+        return Supervisor([service], say, home, server.socket if server else None)
+
+    missing = Missing(server, make)
     try:
         missing.start()
         yield missing

@@ -5,15 +5,15 @@ import socket
 
 import psutil
 
-from tasks_app.domain.errors import Unavailable
+from tasks_app.domain.errors import Invalid, Unavailable
 
 HOST = "127.0.0.1"
 
 
 def require_free(port: int) -> None:
-    """Return when `port` can be listened on. Raises `Unavailable` that names the holder and the way out."""
+    """Return when `port` can be listened on. Raises `Unavailable` that names the holder and the way out, or `Invalid`."""
     if not 1 <= port <= 65535:
-        raise Unavailable(f"--port {port} is not a port number: use 1024 to 65535.", field="port")
+        raise Invalid(f"--port {port} is not a port number: use 1024 to 65535.", field="port")
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

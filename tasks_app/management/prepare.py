@@ -2,16 +2,19 @@
 
 import io
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
-from django.db import DatabaseError, connections
+from django.db import DatabaseError, connection, connections
 
 from tasks_app.domain.errors import Unavailable
 from tasks_app.domain.text import mask_secrets
 from tasks_app.management import sign_in
 from tasks_app.management.sockets import private_folder
+
+REACH_S = 5
 
 
 def home() -> Path:
@@ -28,12 +31,23 @@ def home() -> Path:
 def database() -> None:
     """Bring the database to this version's schema. Raises `Unavailable` with the reason in one sentence."""
     try:
+        _reach()
         call_command("migrate", interactive=False, verbosity=0, stdout=io.StringIO())
     except (DatabaseError, ImproperlyConfigured, CommandError, OSError) as error:
         where = settings.DATABASES["default"]
         name = f"{where.get('HOST') or 'localhost'}/{where['NAME']}" if "postgresql" in where["ENGINE"] else where["NAME"]
         reason = mask_secrets(" ".join(str(error).split()))
         raise Unavailable(f"The database {name} cannot be prepared: {reason}", field="DATABASE_URL") from None
+
+
+def _reach() -> None:
+    """Raise at once where a PostgreSQL server does not answer: the pool would try for 20 s and log every try."""
+    if connection.vendor != "postgresql":
+        return
+    parameters = {name: value for name, value in connection.get_connection_params().items() if name != "pool"}
+    driver: Any = getattr(connection, "Database")  # noqa: B009 - the stubs do not know it
+    with connection.wrap_database_errors:
+        driver.connect(**parameters | {"connect_timeout": REACH_S}).close()
 
 
 def static_files() -> None:

@@ -1,7 +1,7 @@
 """The team's log and the lead's requests as a terminal or a scripted lead reads them."""
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,3 +126,8 @@ def agent_named(team_id: int, name: str) -> int | None:
 def agent_names(team_id: int) -> Sequence[str]:
     """Return the names of the team's agents in their order; one query."""
     return list(Agent.objects.filter(team_id=team_id).values_list("name", flat=True))
+
+
+def known_runs(run_ids: Collection[str]) -> set[str]:
+    """Return those of the ids that are runs of this database; one query."""
+    return set(Run.objects.filter(pk__in=run_ids).values_list("pk", flat=True))

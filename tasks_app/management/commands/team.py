@@ -2,6 +2,7 @@
 
 import time
 from argparse import ArgumentParser
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,10 +73,13 @@ class Command(DeskCommand):
             )
         user = sign_in.ensure_lead()
         tell = self._teller(given["json"])
-        with missing.started(tell=tell, rehearse=rehearse, worker=wait) as helpers:
-            team = actions.start_team(plan, source=source, user_id=user.pk, rehearsal=rehearse, actor=f"user:{user.username}")
-            if not wait:
-                return self._say_started(team.slug, given["json"])
+        start = partial(
+            actions.start_team, plan, source=source, user_id=user.pk, rehearsal=rehearse, actor=f"user:{user.username}"
+        )
+        if not wait:
+            return self._say_started(start().slug, given["json"])
+        with missing.started(tell=tell, rehearse=rehearse) as helpers:
+            team = start()
             scripted = ScriptedLead(rules, team.pk, tell, time.monotonic) if rules else None
             ending = Watch(team.pk, tell, scripted, helpers.look, given["timeout"]).until_the_end()
         return self._say_ended(team.pk, ending, given["json"], elapsed_s=time.monotonic() - begun)

@@ -1,12 +1,14 @@
 """`manage.py up`: everything that Crewdesk needs, in one command."""
 
+import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
-from tasks_app.domain.errors import DomainError
+from tasks_app.domain.errors import DomainError, Invalid
 from tasks_app.management import desk
+from tasks_app.management.cli import BAD_INPUT
 from tasks_app.management.screen import Screen
 
 
@@ -21,12 +23,11 @@ class Command(BaseCommand):
         parser.add_argument("--rehearse", action="store_true", help="new teams are rehearsed: the model's replies are scripted")
 
     def handle(self, *args: Any, **given: Any) -> None:
-        if not 1 <= given["workers"] <= 64:
-            raise CommandError(f"--workers {given['workers']} is outside 1 to 64.", returncode=2)
         options = desk.Options(given["port"], not given["no_browser"], given["workers"], given["rehearse"])
         try:
             code = desk.run(options, Screen())
         except DomainError as error:
-            raise CommandError(error.message, returncode=1) from None
+            self.stderr.write(error.message)
+            code = BAD_INPUT if isinstance(error, Invalid) else 1
         if code:
-            raise SystemExit(code)
+            sys.exit(code)
