@@ -44,6 +44,24 @@ def tokens(*, input_tokens: int, cache_creation_tokens: int, cache_read_tokens: 
     return input_tokens + cache_creation_tokens + cache_read_tokens
 
 
+REPORTED_WINDOWS: Final = {
+    "claude-opus-5-5": LONG_WINDOW,
+    "claude-sonnet-5-5": LONG_WINDOW,
+    "claude-haiku-5-5": LONG_WINDOW,
+    "claude-sonnet-4-5": DEFAULT_WINDOW,
+    "claude-haiku-4-5": DEFAULT_WINDOW,
+}
+"""What Claude Code 2.1.332 itself reports as `contextWindow` of these models, measured. The report of a process outranks it."""
+
+
+def reported_window(model: str) -> int | None:
+    """Return the window that Claude Code reports for a model (a dated name counts as its model), None where it is not known."""
+    name = model.strip().lower()
+    if name.endswith("[1m]"):
+        return LONG_WINDOW
+    return next((window for known, window in REPORTED_WINDOWS.items() if name == known or name.startswith(f"{known}-")), None)
+
+
 def window_for(model: str | None, *, betas: tuple[str, ...] = ()) -> int:
     """Return the window of `model` in tokens: 1M for names that end in `[1m]` or with the beta flag, else 200k."""
     long = (model or "").strip().lower().endswith("[1m]") or LONG_CONTEXT_BETA in betas

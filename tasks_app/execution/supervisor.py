@@ -3,12 +3,15 @@
 import asyncio
 import logging
 import random
+import shutil
 import socket
+import tempfile
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 import psutil
@@ -48,6 +51,7 @@ class Supervisor:
 
     def start(self) -> None:
         """Register, take back what dead predecessors on this host held, and begin to beat and sweep."""
+        _own_temporary_folder()
         db.patiently(workers.register, self.name, host=self.host, slots=self.slots)
         db.patiently(recovery.take_back_from_dead, self.host, alive=self.name)
         connection.close()
@@ -139,6 +143,17 @@ class Supervisor:
             port.direct(Directive.LEAVE)
         await asyncio.gather(*(port.closed.wait() for port in list(self._ports.values())))
         await db.call(workers.leave, self.name)
+
+
+def _own_temporary_folder() -> None:
+    """The SDK leaves its folders of resumed transcripts behind when a worker is killed: keep them in the home and sweep them."""
+    folder = Path(settings.HOME) / "tmp"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    day_ago = time.time() - 86_400
+    for old in folder.glob("claude-resume-*"):
+        if old.stat().st_mtime < day_ago:
+            shutil.rmtree(old, ignore_errors=True)
+    tempfile.tempdir = str(folder)
 
 
 def _closing_on_error(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

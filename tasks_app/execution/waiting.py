@@ -50,8 +50,9 @@ async def ask(port: Waiter, request: Ask, *, grace_s: float) -> Answer:
         raise AskWithdrawn("The approval service does not answer; nobody has denied this. Try again later.") from error
     try:
         return await _wait(port, decision.pk, grace_s)
-    except asyncio.CancelledError:
-        port.withdraw_soon(decision.pk)
+    except asyncio.CancelledError as cancelled:
+        if cancelled.args != ("parked",):  # else the run parked on another request: this one stays open too
+            port.withdraw_soon(decision.pk)
         raise
 
 

@@ -69,6 +69,8 @@ def _usable(fence: int) -> Q:
 
 def _create(run: Run, ask: Ask, *, kind: str, key: str) -> Decision:
     payload = mask_json(clean_json(dict(ask.payload)))
+    if kind == DecisionKind.PLAN.value:
+        payload |= _plan_history(run)
     timeout = run.team.limits.get("decision_timeout_s")
     return _insert(
         Decision(
@@ -85,6 +87,12 @@ def _create(run: Run, ask: Ask, *, kind: str, key: str) -> Decision:
             expires_at=timezone.now() + timedelta(seconds=float(timeout)) if timeout else None,
         )
     )
+
+
+def _plan_history(run: Run) -> dict[str, Any]:
+    """The number of this version of the plan over every life of the run, and the text of the one before."""
+    earlier = list(Decision.objects.filter(run=run, kind=DecisionKind.PLAN.value).order_by("opened_at", "pk"))
+    return {"version": len(earlier) + 1, "previous": earlier[-1].payload.get("plan") if earlier else None}
 
 
 def _insert(decision: Decision) -> Decision:

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
+from tasks_app.domain import context
 from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.ids import new_id
@@ -159,10 +160,17 @@ def _apply_context(run: Run, drafts: Sequence[StepDraft]) -> None:
         return
     last = readings[-1]
     tokens = None if last.context_reset else last.context_tokens
-    window = next((d.context_window for d in reversed(readings) if d.context_window), None)
+    window = next((d.context_window for d in reversed(readings) if d.context_window), None) or _window(run.pk, readings)
     peak = max((d.context_tokens for d in readings if d.context_tokens is not None), default=0)
     runs.raise_context(run.pk, tokens, window, peak=peak)
     agents.set_context(run.agent_id, tokens=tokens, window=window)
+
+
+def _window(run_id: str, readings: Sequence[StepDraft]) -> int | None:
+    """The window before the process has reported it, which it does at the end of a turn: of this run, else of this model."""
+    known = Run.objects.values_list("context_window", flat=True).get(pk=run_id)
+    models = [d.usage.model for d in readings if d.usage]
+    return known or (context.reported_window(models[-1]) if models else None)
 
 
 def _now_text(drafts: Sequence[StepDraft]) -> str:
