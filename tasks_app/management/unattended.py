@@ -50,7 +50,7 @@ class Watch:
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     renew: Callable[[], None] = close_old_connections
-    _seq: int = field(default=0, init=False)
+    after: int = 0  # events up to this number are not told
     _moved_at: float = field(default=0.0, init=False)
     _looked_at: float = field(default=0.0, init=False)
 
@@ -89,9 +89,9 @@ class Watch:
         return ending
 
     def _news(self) -> bool:
-        entries = journal.entries(self.team_id, after=self._seq)
+        entries = journal.entries(self.team_id, after=self.after)
         for entry in entries:
-            self._seq = entry.seq
+            self.after = entry.seq
             if words.is_progress(entry):
                 self.tell(words.line(entry))
         return bool(entries)

@@ -2,6 +2,7 @@
 
 import time
 from argparse import ArgumentParser
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ class Command(DeskCommand):
     help = "Start a team from a plan file, see how it stands, pause, resume or stop it."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        verbs = parser.add_subparsers(dest="verb", required=True, metavar="start|status|list|pause|resume|stop|schema")
+        verbs = parser.add_subparsers(dest="verb", required=True, metavar="start|wait|status|list|pause|resume|stop|schema")
         self._add_start(verbs.add_parser("start", help="start a team from a plan file"))
         for verb, text in {
             "status": "the tree of tasks and the agents",
@@ -35,6 +36,9 @@ class Command(DeskCommand):
             one = verbs.add_parser(verb, help=text)
             one.add_argument("team", help="address or name of the team")
             self.add_json(one)
+        wait = verbs.add_parser("wait", help="wait for the end of a team that was started before")
+        wait.add_argument("team", help="address or name of the team")
+        self._add_waiting(wait)
         self.add_json(verbs.add_parser("list", help="every team"))
         self.add_json(verbs.add_parser("schema", help="the JSON Schema of plan files"))
 
@@ -42,15 +46,18 @@ class Command(DeskCommand):
         start.add_argument("plan", type=Path, help="the plan file")
         start.add_argument("--name", default="", help="another name for the team")
         start.add_argument("--rehearse", action="store_true", help="the model's replies are scripted, everything else is real")
-        start.add_argument("--lead", type=Path, help="a scripted lead: rules that answer what agents ask; waits for the end")
         start.add_argument("--wait", action="store_true", help="wait for the end; starts a worker when there is none")
-        start.add_argument("--timeout", type=float, help="give up waiting after so many seconds")
-        self.add_json(start)
+        self._add_waiting(start)
+
+    def _add_waiting(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--lead", type=Path, help="a scripted lead: rules that answer what agents ask; waits for the end")
+        parser.add_argument("--timeout", type=float, help="give up waiting after so many seconds")
+        self.add_json(parser)
 
     def act(self, given: dict[str, Any]) -> int:
         verb = given["verb"]
-        if verb == "start":
-            return self._start(given)
+        if verb in ("start", "wait"):
+            return self._start(given) if verb == "start" else self._wait(given)
         if verb == "list":
             return self._list(given["json"])
         if verb == "schema":
@@ -59,30 +66,39 @@ class Command(DeskCommand):
         return self._one(verb, given)
 
     def _start(self, given: dict[str, Any]) -> int:
-        begun = time.monotonic()
-        if given["timeout"] is not None and not given["timeout"] > 0:
-            raise Invalid("--timeout is a number of seconds above 0.", field="timeout")
+        _check_timeout(given["timeout"])
         rules = lead.load(given["lead"]) if given["lead"] else None
         plan, source = plan_files.read(given["plan"], name=given["name"])
         rehearse = given["rehearse"] or settings.REHEARSE
-        wait = given["wait"] or rules is not None
         prepare.everything()
         if not rehearse and not key_source() and not missing.somebody_works():
             raise Invalid(
                 f"There is no API key and no signed-in Claude Code. Add --rehearse, or {credentials.HOW}.", field="rehearse"
             )
         user = sign_in.ensure_lead()
-        tell = self._teller(given["json"])
-        start = partial(
-            actions.start_team, plan, source=source, user_id=user.pk, rehearsal=rehearse, actor=f"user:{user.username}"
-        )
-        if not wait:
+        who = f"user:{user.username}"
+        start = partial(actions.start_team, plan, source=source, user_id=user.pk, rehearsal=rehearse, actor=who)
+        if not given["wait"] and rules is None:
             return self._say_started(start().slug, given["json"])
+        return self._wait_for(lambda: start().pk, rules=rules, rehearse=rehearse, given=given)
+
+    def _wait(self, given: dict[str, Any]) -> int:
+        _check_timeout(given["timeout"])
+        rules = lead.load(given["lead"]) if given["lead"] else None
+        prepare.everything()
+        team = find_team(given["team"])
+        return self._wait_for(lambda: team.pk, rules=rules, rehearse=team.rehearsal, given=given, after=team.last_seq)
+
+    def _wait_for(
+        self, team: Callable[[], int], *, rules: lead.Lead | None, rehearse: bool, given: dict[str, Any], after: int = 0
+    ) -> int:
+        """Start what is missing, then the team, and wait for its end."""
+        begun, tell = time.monotonic(), self._teller(given["json"])
         with missing.started(tell=tell, rehearse=rehearse) as helpers:
-            team = start()
-            scripted = ScriptedLead(rules, team.pk, tell, time.monotonic) if rules else None
-            ending = Watch(team.pk, tell, scripted, helpers.look, given["timeout"]).until_the_end()
-        return self._say_ended(team.pk, ending, given["json"], elapsed_s=time.monotonic() - begun)
+            team_id = team()
+            scripted = ScriptedLead(rules, team_id, tell, time.monotonic) if rules else None
+            ending = Watch(team_id, tell, scripted, helpers.look, given["timeout"], after=after).until_the_end()
+        return self._say_ended(team_id, ending, given["json"], elapsed_s=time.monotonic() - begun)
 
     def _teller(self, as_json: bool) -> Any:
         stream = self.stderr if as_json else self.stdout
@@ -150,6 +166,11 @@ class Command(DeskCommand):
         else:
             self.show(status.as_text(facts))
         return 0
+
+
+def _check_timeout(seconds: float | None) -> None:
+    if seconds is not None and not seconds > 0:
+        raise Invalid("--timeout is a number of seconds above 0.", field="timeout")
 
 
 def _counts(team: teams.TeamSummary) -> dict[str, Any]:

@@ -1,0 +1,109 @@
+"""The billing story from the terminal, with the real Claude Code process: to its end by a scripted lead, and by hand."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.management.desks import ROOT
+
+pytestmark = pytest.mark.engine
+BILLING = ROOT / "examples" / "billing"
+PLAN = """
+team: Small
+rehearsal: script.yaml
+agents: [{name: ada, role: builder}]
+tasks: [{title: Make it, criteria: [It is made]}]
+"""
+SCRIPT = """
+parts:
+  - turns:
+      - call: {tool: Bash, input: {command: touch made.txt, description: Make it}}
+      - call: {complete: Made.}
+"""
+
+
+def manage(home: Path, *words: str, timeout: float = 180) -> tuple[int, Any]:
+    """Run a command on `home`; return its exit code and its JSON."""
+    env = {name: value for name, value in os.environ.items() if name not in {"REDIS_URL", "DATABASE_URL"}}
+    done = subprocess.run(
+        [sys.executable, "manage.py", *words, "--json"],
+        cwd=ROOT,
+        env={**env, "CREWDESK_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()] if words[0] == "tail" else json.loads(done.stdout)
+    return done.returncode, lines
+
+
+def left_behind(home: Path) -> list[str]:
+    """Return the command lines of living processes of this home or of its runs."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            line = " ".join(process.cmdline())
+            if str(home) in line or process.environ().get("CREWDESK_HOME") == str(home):
+                found.append(line)
+        except psutil.Error:
+            continue
+    return found
+
+
+def kinds(events: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [event for event in events if event["kind"] == kind]
+
+
+def test_the_whole_story_plays_to_its_end_and_nothing_is_left(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    plan, lead = str(BILLING / "plan.yaml"), str(BILLING / "lead.yaml")
+    code, ended = manage(home, "team", "start", plan, "--rehearse", "--lead", lead, "--timeout", "150")
+    assert (code, ended["outcome"]) == (0, "completed"), ended
+    assert [task["status"] for task in ended["tasks"]] == ["completed"] * 5
+    assert left_behind(home) == []
+    events = manage(home, "tail", "billing-feature", "--after", "0")[1]
+    _the_story_is_in(events)
+    work = Path(ended["team"]["workspace"])
+    suite = [sys.executable, "-m", "unittest", "discover", "-s", "tests", "-t", "."]
+    assert subprocess.run(suite, cwd=work, capture_output=True).returncode == 0
+    cleo = next(agent for agent in ended["agents"] if agent["name"] == "cleo")
+    assert cleo["context_percent"] > 80
+
+
+def _the_story_is_in(events: list[dict[str, Any]]) -> None:
+    opened = [event["data"]["kind"] for event in kinds(events, "decision.opened")]
+    assert sorted(opened) == ["escalation", "escalation", "permission", "plan", "plan", "question"]
+    answers = [event["data"]["choice"] for event in kinds(events, "decision.answered") if event["data"]["kind"] == "plan"]
+    assert answers == ["revise", "approve"]
+    (failed,) = kinds(events, "run.failed")
+    assert (failed["task"], failed["agent"], failed["data"]["reason"]) == ("T-2", "ben", "reported")
+    (given,) = kinds(events, "task.reassigned")
+    assert given["task"] == "T-2"
+    completed = {event["task"]: event["data"] for event in kinds(events, "task.completed")}
+    assert (completed["T-2"]["by"], completed["T-1"]["by"]) == ("ada", "ada")
+    assert all(data["evidence"] for data in completed.values())
+    assert len(kinds(events, "message.sent")) == 2
+    order = [event["task"] for event in events if event["kind"] in ("task.completed", "task.claimed")]
+    assert order.index("T-4") > max(order.index("T-1"), len(order) - 1 - order[::-1].index("T-2"))
+
+
+def test_without_a_lead_it_ends_with_three_and_goes_on_after_answers_by_hand(tmp_path: Path) -> None:
+    home, plan = tmp_path / "home", tmp_path / "plan.yaml"
+    (tmp_path / "script.yaml").write_text(SCRIPT)
+    plan.write_text(PLAN)
+    code, ended = manage(home, "team", "start", str(plan), "--rehearse", "--wait", "--timeout", "120")
+    assert (code, ended["outcome"]) == (3, "waiting"), ended
+    assert left_behind(home) == []
+    (asked,) = ended["decisions"]
+    code, shown = manage(home, "decide", asked["id"], "--allow")
+    assert (code, shown["status"]) == (0, "answered")
+    code, ended = manage(home, "team", "wait", "small", "--timeout", "120")
+    assert (code, ended["outcome"]) == (0, "completed"), ended
+    assert (Path(ended["team"]["workspace"]) / "made.txt").exists()
