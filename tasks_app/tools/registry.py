@@ -30,6 +30,8 @@ def call(name: str, caller: Caller, arguments: Mapping[str, Any], tool_use_id: s
     tool = TOOLS.get(name)
     if tool is None:
         return f"There is no tool {name[:60]}. There are: {', '.join(TOOLS)}.", True
+    if not isinstance(arguments, Mapping):
+        return "The arguments are not right. They must be one JSON object.", True
     try:
         parsed = tool.arguments.model_validate(clean_json(dict(arguments)))
     except ValidationError as error:
@@ -41,4 +43,9 @@ def call(name: str, caller: Caller, arguments: Mapping[str, Any], tool_use_id: s
     except LeaseLost:
         raise
     except DomainError as error:
-        return f"Refused: {error.message}", True
+        return f"Refused: {_words(error)}", True
+
+
+def _words(error: DomainError) -> str:
+    problems = [str(p) for p in getattr(error, "problems", ()) if p.message != error.message]
+    return " ".join([error.message, *problems[:10]])

@@ -8,7 +8,7 @@ from django.conf import settings
 from tasks_app.domain.errors import Conflict, DomainError, Invalid, NotFound, TooLarge
 from tasks_app.domain.plan_model import Plan
 from tasks_app.models import Agent, Decision, Dependency, Run, Task, Team
-from tasks_app.services import actions, decisions, endings, runs, workspaces
+from tasks_app.services import actions, context, decisions, endings, messages, runs, scheduling, steps, transcripts, workspaces
 from tasks_app.services.teams import Source
 from tests.services import world
 
@@ -23,7 +23,7 @@ def crew():
 def end_as_asked(held):
     run = runs.get(held.id)
     endings.finish(held.id, held.fence, endings.stopped_as_asked(run))
-    actions.scheduling.tick(held.team_id)
+    scheduling.tick(held.team_id)
 
 
 def test_a_running_task_is_stopped_first_and_then_goes_to_the_chosen_agent(crew):
@@ -142,10 +142,13 @@ def test_the_leads_actions_and_the_agents_records_at_the_same_moment_do_not_dead
 
 
 def _record(crew, held, decision):
-    for after in range(3):
-        actions.runs.guard(held.id, held.fence)
-        decisions.deliver(decision.pk, held.fence)
-        actions.messages.take_due(held.agent_id, run_id=held.id, fence=held.fence)
+    for after in range(5):
+        draft = world.say(usage=world.usage(f"{held.id}-{after}"), cost=world.cost("p", after))
+        steps.record(held.id, held.fence, after=after, drafts=[draft])
+        line = {"type": "user", "uuid": f"{held.id}-{after}", "message": {"content": "[crewdesk:answered toolu_1]"}}
+        transcripts.append({"project_key": "p", "session_id": held.id}, [line], run_id=held.id, fence=held.fence)
+        messages.take_due(held.agent_id, run_id=held.id, fence=held.fence)
+    decisions.deliver(decision.pk, held.fence)
 
 
 MOVES = (
@@ -193,7 +196,7 @@ def test_a_team_is_made_with_everything_in_its_plan_and_begins(source):
     assert list(Task.objects.values_list("number", "title", "criteria")) == [(1, "A", ["ok", "also"]), (2, "B", ["ok"])]
     assert list(Dependency.objects.values_list("task__title", "needs__title")) == [("B", "A")]
     assert Task.objects.get(title="B").budget_usd == Decimal("1.5")
-    assert [e.name for e in actions.context.read(team.pk)] == ["api.url"]
+    assert [e.name for e in context.read(team.pk)] == ["api.url"]
     assert Run.objects.get().task.title == "A"
     assert (settings.HOME / "workspaces" / "atlas" / "work" / "README").read_text() == "hello"
     assert world.kinds(team)[0] == "team.started"
