@@ -132,8 +132,8 @@ def _amounts(usd: object, tokens: object) -> tuple[Decimal | None, int | None]:
         count = int(str(tokens)) if tokens not in (None, "") else None
     except (ArithmeticError, ValueError):
         raise Invalid("A budget is a number: USD such as 12.50, tokens such as 500000.", field="budget") from None
-    if dollars is not None and not (dollars.is_finite() and 0 < dollars <= 1_000_000):
-        raise Invalid("The budget must be above 0 and at most 1,000,000 USD.", field="usd")
+    if dollars is not None and not (dollars.is_finite() and Decimal("0.01") <= dollars <= 1_000_000):
+        raise Invalid("The budget must be at least 0.01 and at most 1,000,000 USD.", field="usd")
     if count is not None and not 0 < count <= 10**12:
         raise Invalid("The budget must be above 0 tokens.", field="tokens")
     return dollars, count

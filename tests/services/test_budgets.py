@@ -1,0 +1,157 @@
+"""Budgets: the tightest limit counts, each level is acted on once, and the lead can lift it in three ways."""
+
+from decimal import Decimal
+
+import pytest
+
+from tasks_app.domain.budget import Level
+from tasks_app.domain.errors import Invalid, NotFound
+from tasks_app.domain.statuses import DecisionKind, Reason
+from tasks_app.models import Decision, Run, Task, Team
+from tasks_app.services import budgets, decisions, runs
+from tests.services import world
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def crew():
+    return world.make()
+
+
+def used(crew, team=0.0, task=0.0, tokens=0):
+    Team.objects.update(used_usd=team, used_tokens=tokens)
+    Task.objects.update(used_usd=task)
+
+
+@pytest.mark.parametrize(
+    ("team", "task", "level", "scope"),
+    [
+        (15.9, 0, Level.OK, "team"),
+        (16.0, 0, Level.WRAP_UP, "team"),
+        (19.0, 0, Level.CHECKPOINT, "team"),
+        (20.0, 0, Level.USED_UP, "team"),
+        (10.0, 1.9, Level.CHECKPOINT, "task"),
+        (25.0, 2.5, Level.USED_UP, "team"),
+    ],
+)
+def test_the_tightest_limit_counts_and_a_team_without_one_has_a_safe_default(crew, team, task, level, scope):
+    held = crew.claim()
+    Task.objects.update(budget_usd=Decimal(2))
+    used(crew, team, task)
+    reading = budgets.read(held.id)
+    assert (reading.level, reading.scope, reading.unit) == (level, scope, "usd")
+
+
+def test_tokens_count_like_money(crew):
+    held = crew.claim()
+    used(crew, tokens=900_000)
+    budgets.set_team(crew.team.pk, usd="5", tokens="1000000", actor="user:ada")
+    reading = budgets.read(held.id)
+    assert (reading.level, reading.unit, reading.used, reading.limit) == (Level.WRAP_UP, "tokens", 900_000, 1_000_000)
+    assert budgets.payload(held.id, reading)["limit_usd"] is None
+
+
+def test_a_limit_that_rounds_to_nothing_is_used_up_and_breaks_nothing(crew):
+    held = crew.claim()
+    Team.objects.update(budget_usd=0)
+    assert budgets.read(held.id).level is Level.USED_UP
+    assert budgets.usd_left(runs.get(held.id)) == 0.01
+
+
+def test_a_level_is_passed_once_and_never_backwards(crew):
+    held = crew.claim()
+    passed = []
+    for team in (1, 16, 17, 19, 16, 19.5, 21, 25):
+        used(crew, team)
+        passed.append(budgets.note_level(held.id, budgets.read(held.id)))
+    assert passed == [False, True, False, True, False, False, True, False]
+
+
+def opened(crew):
+    held = crew.claim()
+    used(crew, 21)
+    run = runs.get(held.id)
+    reading = budgets.read(held.id)
+    budgets.note_level(held.id, reading)
+    decision = decisions.open_by_system(
+        kind=DecisionKind.BUDGET, task=run.task, run=run, payload=budgets.payload(held.id, reading)
+    )
+    runs.park(held.id, held.fence, reason=Reason.BUDGET, interrupted=True)
+    return held, decision
+
+
+def test_raising_adds_to_the_limit_that_was_hit_and_the_run_goes_on_and_brakes_again(crew):
+    held, decision = opened(crew)
+    world.answer(decision, "raise", data={"usd": "10"})
+    assert Team.objects.get().budget_usd == 30
+    assert not world.is_parked(held.id)
+    assert Decision.objects.get().consumed_at is not None
+    assert "budget.changed" in world.kinds(crew.team)
+    world.take(held.id)
+    assert budgets.read(held.id).level is Level.OK
+    used(crew, 31)
+    assert budgets.note_level(held.id, budgets.read(held.id)) is True
+
+
+def test_a_tasks_own_limit_is_raised_where_that_was_hit(crew):
+    held = crew.claim()
+    Task.objects.update(budget_tokens=1000, used_tokens=2000)
+    run = runs.get(held.id)
+    decision = decisions.open_by_system(
+        kind=DecisionKind.BUDGET, task=run.task, run=run, payload=budgets.payload(held.id, budgets.read(held.id))
+    )
+    world.answer(decision, "raise", data={"tokens": "5000"})
+    assert crew.task().budget_tokens == 6000
+
+
+def test_a_smaller_model_may_finish_beyond_the_limit_and_does_not_brake_again(crew):
+    held, decision = opened(crew)
+    world.answer(decision, "smaller_model")
+    run = Run.objects.get()
+    assert (run.model_override, run.budget_waived) == ("haiku", True)
+    world.take(held.id)
+    used(crew, 25)
+    assert budgets.note_level(held.id, budgets.read(held.id)) is False
+
+
+def test_stopping_ends_the_attempt_for_its_budget_and_the_lead_is_asked_what_next(crew):
+    held, decision = opened(crew)
+    world.answer(decision, "stop")
+    run = Run.objects.get()
+    assert (run.status, run.reason) == ("failed", "budget")
+    assert Decision.objects.get(status="open").kind == "escalation"
+
+
+def test_there_is_one_budget_question_for_a_run_at_a_time(crew):
+    held, decision = opened(crew)
+    run = runs.get(held.id)
+    assert decisions.open_by_system(kind=DecisionKind.BUDGET, task=run.task, run=run, payload={"scope": "team"}) is None
+
+
+@pytest.mark.parametrize(
+    ("usd", "tokens", "field"),
+    [
+        *[(usd, None, "usd") for usd in ("0", "-1", "nan", "1e9", "0.00001")],
+        *[(None, tokens, "tokens") for tokens in ("0", str(10**13))],
+        ("x", None, "budget"),
+        (None, "1.5", "budget"),
+    ],
+)
+def test_a_bad_limit_is_refused_naming_the_field(crew, usd, tokens, field):
+    before = world.frozen(crew.team)
+    with pytest.raises(Invalid) as refused:
+        budgets.set_team(crew.team.pk, usd=usd, tokens=tokens, actor="user:ada")
+    assert refused.value.field == field
+    with pytest.raises(Invalid):
+        budgets.set_task(crew.tasks[0].pk, usd=usd, tokens=tokens, actor="user:ada")
+    assert world.frozen(crew.team) == before
+
+
+def test_limits_can_be_set_and_taken_away(crew):
+    budgets.set_task(crew.tasks[0].pk, usd="1.25", tokens=500, actor="user:ada")
+    assert (crew.task().budget_usd, crew.task().budget_tokens) == (Decimal("1.25"), 500)
+    budgets.set_task(crew.tasks[0].pk, usd="", tokens=None, actor="user:ada")
+    assert (crew.task().budget_usd, crew.task().budget_tokens) == (None, None)
+    with pytest.raises(NotFound):
+        budgets.set_task(10**9, usd="1", tokens=None, actor="user:ada")

@@ -1,0 +1,166 @@
+"""Workspaces: copied, cloned or used in place; snapshots that never touch the team's own repository."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tasks_app.domain.errors import Conflict, Invalid
+from tasks_app.services import workspaces
+
+
+def git(folder, *words):
+    env = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null"}
+    base = ["git", "-C", str(folder), "-c", "user.name=x", "-c", "user.email=x@x"]
+    done = subprocess.run([*base, *words], capture_output=True, text=True, env=env, check=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def home(tmp_path, settings):
+    settings.HOME = tmp_path / "home"
+    return settings.HOME
+
+
+@pytest.fixture
+def repo(tmp_path):
+    folder = tmp_path / "repo"
+    (folder / "src").mkdir(parents=True)
+    (folder / "src" / "a.py").write_text("a = 1\n")
+    (folder / ".gitignore").write_text("secret.env\nbuild/\n")
+    (folder / "secret.env").write_text("KEY=1\n")
+    (folder / "node_modules").mkdir()
+    (folder / "node_modules" / "x.js").write_text("x")
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "first")
+    git(folder, "tag", "v1")
+    return folder
+
+
+def prepare(slug="atlas", *, source="repo", mode="copy", ref=None, base, scratch=False):
+    return workspaces.prepare(slug, source=source, mode=mode, ref=ref, base=base, scratch=scratch)
+
+
+def test_a_copy_is_ones_own_and_leaves_out_what_is_made_again(home, repo, tmp_path):
+    work = prepare(base=tmp_path)
+    assert work == home / "workspaces" / "atlas" / "work"
+    assert (work / "src" / "a.py").read_text() == "a = 1\n"
+    assert not (work / ".git").exists()
+    assert not (work / "node_modules").exists()
+    (work / "src" / "a.py").write_text("changed")
+    assert (repo / "src" / "a.py").read_text() == "a = 1\n"
+
+
+def test_no_source_is_a_new_empty_folder_that_only_its_owner_reads(home, tmp_path):
+    work = prepare(source="", base=tmp_path)
+    assert list(work.iterdir()) == []
+    assert work.stat().st_mode & 0o077 == 0
+    assert work.parent.stat().st_mode & 0o077 == 0
+
+
+def test_in_place_is_the_folder_itself_but_never_in_a_rehearsal(home, repo, tmp_path):
+    assert prepare(mode="in_place", base=tmp_path) == repo
+    assert prepare("other", mode="in_place", base=tmp_path, scratch=True) != repo
+
+
+def test_a_clone_stands_on_its_own_branch_from_the_ref(home, repo, tmp_path):
+    work = prepare(mode="git", ref="v1", base=tmp_path)
+    assert git(work, "branch", "--show-current") == "crewdesk/atlas"
+    assert (work / "src" / "a.py").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "field"),
+    [
+        ({"source": "missing"}, "workspace.path"),
+        ({"source": "repo/src/a.py"}, "workspace.path"),
+        ({"source": "plain", "mode": "git"}, "workspace.path"),
+        ({"mode": "git", "ref": "nope"}, "workspace.path"),
+        ({"mode": "git", "ref": "--upload-pack=x"}, "workspace.ref"),
+        ({"source": "."}, "workspace.path"),
+    ],
+)
+def test_what_cannot_be_prepared_is_refused_naming_the_field_and_leaves_nothing(home, repo, tmp_path, words, field):
+    (tmp_path / "plain").mkdir()
+    with pytest.raises(Invalid) as refused:
+        prepare(base=tmp_path, **words)
+    assert refused.value.field == field
+    assert workspaces.taken() == set()
+
+
+def test_a_name_whose_folder_is_there_is_refused_and_the_folder_stays(home, repo, tmp_path):
+    work = prepare(base=tmp_path)
+    with pytest.raises(Conflict):
+        prepare(base=tmp_path)
+    assert (work / "src" / "a.py").exists()
+
+
+def test_a_snapshot_does_not_touch_the_teams_own_repository(home, repo):
+    before = (git(repo, "status", "--porcelain"), git(repo, "rev-parse", "HEAD"), (repo / ".git" / "index").read_bytes())
+    (repo / "new.txt").write_text("x")
+    first = workspaces.snapshot("atlas", str(repo))
+    (repo / "new.txt").unlink()
+    assert len(first) == 40
+    assert (git(repo, "status", "--porcelain"), git(repo, "rev-parse", "HEAD"), (repo / ".git" / "index").read_bytes()) == before
+
+
+def test_a_diff_names_files_counts_and_is_cut(home, repo):
+    first = workspaces.snapshot("atlas", str(repo))
+    (repo / "src" / "a.py").write_text("a = 2\n")
+    (repo / "ü 漢.txt").write_text("x" * 100_000)
+    found = workspaces.diff("atlas", first, workspaces.snapshot("atlas", str(repo)))
+    assert found["files"] == ["src/a.py", "ü 漢.txt"]
+    assert "2 files changed" in found["summary"]
+    assert found["cut"] is True
+    assert len(found["patch"]) <= workspaces.PATCH_LIMIT
+    assert workspaces.diff("atlas", first, first)["summary"] == "no file changed"
+    assert "not available" in workspaces.diff("atlas", "", first)["summary"]
+
+
+def test_files_are_put_back_as_they_were_and_new_ones_go(home, repo):
+    first = workspaces.snapshot("atlas", str(repo))
+    (repo / "src" / "a.py").write_text("broken")
+    (repo / "new.py").write_text("x")
+    (repo / "kept.py").write_text("x")
+    done = workspaces.restore("atlas", str(repo), first, [str(repo / "src" / "a.py"), "new.py", "never-there.py"])
+    assert done == ["src/a.py", "new.py"]
+    assert (repo / "src" / "a.py").read_text() == "a = 1\n"
+    assert not (repo / "new.py").exists()
+    assert (repo / "kept.py").exists(), "only what was named"
+
+
+def test_what_git_ignores_is_in_no_snapshot_and_is_therefore_never_removed(home, repo):
+    first = workspaces.snapshot("atlas", str(repo))
+    assert workspaces.restore("atlas", str(repo), first, ["secret.env"]) == []
+    assert (repo / "secret.env").read_text() == "KEY=1\n"
+
+
+def test_nothing_outside_the_workspace_and_nothing_of_git_is_touched(home, repo, tmp_path):
+    outside = tmp_path / "outside.txt"
+    outside.write_text("mine")
+    (repo / "link").symlink_to(outside)
+    first = workspaces.snapshot("atlas", str(repo))
+    names = [str(outside), "../outside.txt", "link", ".", "/", ".git/config", "src/../.git/HEAD", ":(glob)**", "src"]
+    assert workspaces.restore("atlas", str(repo), first, names) == []
+    assert outside.read_text() == "mine"
+    assert (repo / ".git" / "config").exists()
+    assert (repo / ".git" / "HEAD").exists()
+
+
+def test_without_a_snapshot_nothing_is_put_back(home, repo):
+    assert workspaces.restore("atlas", str(repo), "", ["src/a.py"]) == []
+
+
+def test_where_git_is_missing_there_is_no_snapshot_and_no_failure(home, repo, monkeypatch):
+    monkeypatch.setenv("PATH", "/nonexistent")
+    assert workspaces.snapshot("atlas", str(repo)) == ""
+
+
+def test_removing_takes_what_was_made_and_leaves_a_folder_worked_in_place(home, repo, tmp_path):
+    prepare(mode="in_place", base=tmp_path)
+    workspaces.snapshot("atlas", str(repo))
+    workspaces.remove("atlas")
+    assert not Path(home / "workspaces" / "atlas").exists()
+    assert (repo / "src" / "a.py").exists()
