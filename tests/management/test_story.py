@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.management.desks import ROOT
+from tests.management.desks import ROOT, RunningDesk, free_port, wait_for
 
 pytestmark = pytest.mark.engine
 BILLING = ROOT / "examples" / "billing"
@@ -19,6 +20,14 @@ team: Small
 rehearsal: script.yaml
 agents: [{name: ada, role: builder}]
 tasks: [{title: Make it, criteria: [It is made]}]
+"""
+LONG_SCRIPT = """
+parts:
+  - turns:
+      - call:
+          tool: Bash
+          input: {command: "if [ -e begun ]; then echo again; else touch begun; sleep 347; fi", description: Take long}
+      - call: {complete: Made.}
 """
 SCRIPT = """
 parts:
@@ -107,3 +116,37 @@ def test_without_a_lead_it_ends_with_three_and_goes_on_after_answers_by_hand(tmp
     code, ended = manage(home, "team", "wait", "small", "--timeout", "120")
     assert (code, ended["outcome"]) == (0, "completed"), ended
     assert (Path(ended["team"]["workspace"]) / "made.txt").exists()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_when_up_ends_its_agents_and_their_shells_end_and_the_next_up_goes_on(tmp_path: Path, how: signal.Signals) -> None:
+    home, plan = tmp_path / "home", tmp_path / "plan.yaml"
+    (tmp_path / "script.yaml").write_text(LONG_SCRIPT)
+    plan.write_text(PLAN + "permissions: {allow: [Bash]}\n")
+    first = RunningDesk(home, free_port(), "--rehearse")
+    second = None
+    try:
+        first.wait_ready()
+        assert manage(home, "team", "start", str(plan), "--rehearse")[0] == 0
+        wait_for(lambda: _sleepers(), seconds=60)
+        first.process.send_signal(how)
+        first.process.wait(timeout=12)
+        wait_for(lambda: not left_behind(home) and not _sleepers(), seconds=12)
+        second = RunningDesk(home, free_port(), "--rehearse").wait_ready()
+        wait_for(lambda: manage(home, "team", "list")[1][0]["tasks_done"] == 1, seconds=90)
+    finally:
+        first.end()
+        if second is not None:
+            second.end()
+
+
+def _sleepers() -> list[int]:
+    """Return the processes of the long command, found by its odd number."""
+    return [process.pid for process in psutil.process_iter() if _command(process).endswith("sleep 347")]
+
+
+def _command(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline()) if process.status() != psutil.STATUS_ZOMBIE else ""
+    except psutil.Error:
+        return ""
