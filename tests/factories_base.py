@@ -1,10 +1,12 @@
 """The factories of people, teams, agents and tasks; use them through `tests.factories`."""
 
 import datetime as dt
+from functools import cache
 from typing import Any
 
 import factory
 from django.contrib.auth import get_user_model
+from django.contrib.auth.hashers import make_password
 from django.utils import timezone
 
 from tasks_app import models
@@ -18,6 +20,12 @@ def ago(**span: float) -> dt.datetime:
     return timezone.now() - dt.timedelta(**span)
 
 
+@cache
+def hashed_password() -> str:
+    """Return the hash of `PASSWORD`; made once, for it is slow on purpose."""
+    return make_password(PASSWORD)
+
+
 class UserFactory(factory.django.DjangoModelFactory):
     """A person with the password `PASSWORD`."""
 
@@ -29,7 +37,7 @@ class UserFactory(factory.django.DjangoModelFactory):
         admin = factory.Trait(is_superuser=True, is_staff=True)
 
     username = factory.Sequence(lambda n: f"lead{n}")
-    password = factory.django.Password(PASSWORD)
+    password = factory.LazyFunction(hashed_password)
 
 
 class TeamFactory(factory.django.DjangoModelFactory):

@@ -80,7 +80,7 @@ def _question(payload: Mapping[str, Any], post: QueryDict) -> Read:
     texts: dict[str, str] = {}
     for index, question in enumerate(payload.get("questions") or []):
         name = f"q{index}"
-        picked[str(index)] = [clean(value) for value in post.getlist(name)]
+        picked[str(index)] = [_label(question, value) for value in post.getlist(name)]
         texts[str(index)] = clean(post.get(f"{name}_text", "")).strip()[:MAX_TEXT]
         answers[str(question.get("question", ""))] = _answer(question, picked[str(index)], texts[str(index)])
     return {"answers": answers}, {"picked": picked, "texts": texts}
@@ -95,8 +95,15 @@ def _answer(question: Mapping[str, Any], picked: list[str], free: str) -> str | 
     return free or (picked[0] if picked else "")
 
 
+def _label(asked: Mapping[str, Any], value: str) -> str:
+    """Return the label of the option with that place: labels may hold what forms change on their way (line ends)."""
+    options = asked.get("options") or []
+    known = value.isascii() and value.isdigit() and len(value) < 4 and int(value) < len(options)
+    return str(options[int(value)].get("label", "")) if known else clean(value)
+
+
 def _escalation(payload: Mapping[str, Any], post: QueryDict) -> Read:
-    data = {"option": clean(post.get("option", "")), "text": clean(post.get("text", "")).strip()[:MAX_TEXT]}
+    data = {"option": _label(payload, post.get("option", "")), "text": clean(post.get("text", "")).strip()[:MAX_TEXT]}
     return data, dict(data)
 
 

@@ -1,7 +1,7 @@
 """How numbers, times and states are written: the exact words of the pages, and nothing else."""
 
 import datetime as dt
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 from django import template
 from django.utils import timezone
@@ -19,9 +19,9 @@ COMPACTED_NEWS_S = 600
 
 
 @register.filter
-def tokens(value: int | None) -> str:
-    """`950`, `412 k`, `1.84 M`; None: `tokens not reported`."""
-    if value is None:
+def tokens(value: int | str | None) -> str:
+    """`950`, `412 k`, `1.84 M`; for None and what is no number `tokens not reported`."""
+    if not isinstance(value, int):
         return "tokens not reported"
     if value < 1_000:
         return str(value)
@@ -35,7 +35,10 @@ def usd(value: Decimal | float | str | None) -> str:
     """`$4.62`, `<$0.01`, `$1,204.00`; None: `cost not reported`. Never $0.00 for what is unknown."""
     if value is None or value == "":
         return "cost not reported"
-    amount = Decimal(str(value))
+    try:
+        amount = Decimal(str(value))
+    except InvalidOperation:
+        return "cost not reported"
     return "<$0.01" if 0 < amount < Decimal("0.01") else f"${amount:,.2f}"
 
 
@@ -54,9 +57,9 @@ def usd_whole(value: Decimal | None) -> str:
 
 
 @register.filter
-def clock(seconds: float | None) -> str:
-    """A span: `4:12`, `2:31:08`; None: a dash."""
-    if seconds is None:
+def clock(seconds: float | str | None) -> str:
+    """A span: `4:12`, `2:31:08`; a dash for None and for what is no number."""
+    if not isinstance(seconds, int | float):
         return "–"
     whole = max(int(seconds), 0)
     hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60

@@ -81,6 +81,12 @@ def shown(text: object) -> str:
 
 
 @register.filter
+def editable(text: object) -> str:
+    """Return a text whole, for a field in which a person edits it."""
+    return strip_ansi(clean(str(text or "")))
+
+
+@register.filter
 def brief(text: object, limit: int = 200) -> str:
     """Return a text as one clean line of at most `limit` code points."""
     return one_line(mask_secrets(str(text)), limit)

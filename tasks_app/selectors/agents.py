@@ -11,6 +11,7 @@ from django.utils import timezone
 from tasks_app.domain.ids import task_label
 from tasks_app.domain.leases import LEASE_S
 from tasks_app.domain.statuses import OPEN_RUN, AgentStatus, DecisionStatus, RunStatus
+from tasks_app.domain.text import one_line
 from tasks_app.models import Agent, Decision, Run
 from tasks_app.selectors.clock import DatabaseNow
 from tasks_app.selectors.states import AgentState, ContextUse, over_time
@@ -134,7 +135,7 @@ def open_asks(where: Q) -> list[tuple[int | None, int | None, OpenAsk]]:
     rows = Decision.objects.filter(where, status=DecisionStatus.OPEN.value).values_list(
         "agent_id", "task_id", "id", "kind", "title", "opened_at", "parked"
     )
-    return [(row[0], row[1], OpenAsk(*row[2:])) for row in rows]
+    return [(row[0], row[1], OpenAsk(row[2], row[3], one_line(row[4], 300), *row[5:])) for row in rows]
 
 
 def _cards(agents: QuerySet[Agent]) -> list[AgentCard]:

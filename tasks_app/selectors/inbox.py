@@ -12,9 +12,11 @@ from django.utils import timezone
 from tasks_app.domain.graph import waiting_behind
 from tasks_app.domain.ids import task_label
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, TaskStatus
+from tasks_app.domain.text import one_line
 from tasks_app.models import Decision, Dependency, Step
 
 STEPS_BEFORE = 6
+TITLE = 300
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,7 @@ def _item(row: Decision, behind: Mapping[int, int]) -> Item:
         rehearsal=row.team.rehearsal,
         kind=DecisionKind(row.kind),
         status=DecisionStatus(row.status),
-        title=row.title,
+        title=one_line(row.title, TITLE),
         agent_pk=row.agent_id,
         agent=row.agent.name if row.agent else "",
         task_pk=row.task_id,

@@ -1,0 +1,56 @@
+"""A lead with a team, signed in, and a stranger: what tests of pages start from."""
+
+import re
+
+import pytest
+from django.test import Client
+
+from tests import factories as make
+
+
+@pytest.fixture
+def lead(db):
+    """A person who leads `team`."""
+    return make.UserFactory(username="anna")
+
+
+@pytest.fixture
+def team(lead):
+    """Atlas, with Anna as its lead."""
+    return make.TeamFactory(name="Atlas", slug="atlas", lead=lead)
+
+
+@pytest.fixture
+def browser_of():
+    """Return a function that gives a signed-in client of a person."""
+
+    def sign_in(user):
+        client = Client()
+        client.force_login(user)
+        return client
+
+    return sign_in
+
+
+@pytest.fixture
+def desk(lead, team, browser_of):
+    """Anna's browser."""
+    return browser_of(lead)
+
+
+@pytest.fixture
+def stranger(db, browser_of):
+    """The browser of a person who sees no team."""
+    return browser_of(make.UserFactory(username="eve"))
+
+
+@pytest.fixture
+def watcher(team, browser_of):
+    """The browser of a person who may see Atlas but not act on it."""
+    return browser_of(make.TeamAccessFactory(team=team, user__username="will", level="viewer").user)
+
+
+def words_of(response):
+    """Return the page's text without tags, white space collapsed."""
+    html = re.sub(r"<(script|style|title)[^>]*>.*?</\1>", " ", response.content.decode(), flags=re.DOTALL)
+    return " ".join(re.sub(r"<[^>]+>", " ", html).split())

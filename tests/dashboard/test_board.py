@@ -1,0 +1,117 @@
+"""The board and the table: every task stands once, where its state puts it, in the order it will be worked on."""
+
+import pytest
+from django.urls import reverse
+
+from dashboard.panels.board import Filter
+from tests import factories as make
+from tests.dashboard.conftest import words_of
+
+
+@pytest.fixture
+def board(desk):
+    def show(query=""):
+        response = desk.get(reverse("team", args=["atlas"]) + query)
+        assert response.status_code == 200
+        return response
+
+    return show
+
+
+def column(response, team, state):
+    html = response.content.decode()
+    start = html.index(f'id="col-{team.pk}-{state}"')
+    return html[start : html.index("</section>", start)]
+
+
+def test_each_task_stands_in_the_column_of_its_state(board, team):
+    done = make.TaskFactory(team=team, done=True, title="Alpha")
+    failed = make.TaskFactory(team=team, gave_up=True, title="Beta")
+    make.TaskFactory(team=team, needs=[failed], title="Gamma")
+    make.RunFactory(task__team=team, task__title="Delta", agent__team=team)
+    make.DecisionFactory(run=make.RunFactory(task__team=team, task__title="Epsilon", agent__team=team))
+    make.TaskFactory(team=team, needs=[done], title="Zeta", role="")
+    make.TaskFactory(team=team, cancelled=True, title="Eta")
+    page = board()
+    places = {
+        "waiting": "Epsilon", "failed": "Beta", "blocked": "Gamma", "in_flight": "Delta", "queued": "Zeta", "done": "Alpha",
+        "cancelled": "Eta",
+    }  # fmt: skip
+    for state, title in places.items():
+        assert title in column(page, team, state)
+        assert page.content.decode().count(f" {title}</a>") == 1
+
+
+def test_a_blocked_card_says_by_whom_and_whether_waiting_helps(board, team):
+    a = make.TaskFactory(team=team, number=1, gave_up=True)
+    b = make.TaskFactory(team=team, number=2, needs=[a])
+    make.TaskFactory(team=team, number=3, needs=[b])
+    text = column(board(), team, "blocked")
+    assert ", which failed" in text
+    assert ", which can never start: T-1 failed" in text
+
+
+def test_a_task_whose_only_blocker_is_done_has_no_badge_anywhere(board, team, desk):
+    task = make.TaskFactory(team=team, needs=[make.TaskFactory(team=team, done=True)], title="Freed")
+    for response in (board(), board("?view=table"), desk.get(reverse("task", args=[task.pk]))):
+        assert "Blocked by" not in words_of(response)
+    assert "Freed" in column(board(), team, "queued")
+    assert "✓" in words_of(desk.get(reverse("task", args=[task.pk])))
+
+
+def test_queued_tasks_stand_in_the_order_in_which_they_are_taken(board, team):
+    make.TaskFactory(team=team, title="Last", priority=9)
+    make.TaskFactory(team=team, title="Second", priority=5, position=2)
+    make.TaskFactory(team=team, title="First", priority=5, position=1)
+    text = column(board(), team, "queued")
+    assert text.index("First") < text.index("Second") < text.index("Last")
+
+
+def test_the_done_column_shows_the_last_ten_and_says_so(board, team):
+    for age in range(12):
+        make.TaskFactory(team=team, done=True, title=f"Done-{age:02}", completed_at=make.ago(minutes=age + 1))
+    text = column(board(), team, "done")
+    assert "Done-09" in text
+    assert "Done-10" not in text
+    assert "last 10" in text
+    assert "All 12 as a table" in text
+
+
+@pytest.mark.parametrize("view", ["", "&view=table"])
+def test_a_filter_leaves_only_what_matches(board, team, view):
+    run = make.RunFactory(task__team=team, task__title="Billing page", agent__team=team, agent__name="ada")
+    make.TaskFactory(team=team, title="Other thing")
+    for query in ("?q=billing", f"?q=t-{run.task.number}+page", "?agent=ada"):
+        text = words_of(board(query + view))
+        assert "Billing page" in text
+        assert "Other thing" not in text
+
+
+def test_a_filter_that_matches_nothing_says_so(board, team):
+    make.TaskFactory(team=team)
+    assert "No task matches. Clear filters" in words_of(board("?q=nothing-like-it&view=table"))
+
+
+def test_a_filter_survives_as_a_query_string_and_nonsense_in_it_is_ignored():
+    chosen = Filter(view="table", text="a b", agent="ada", hide_done=True, column="failed")
+    assert Filter.parse(chosen.query) == chosen
+    assert Filter.parse("view=zz&col=zz&hide=2&q=" + "x" * 500) == Filter(text="x" * 200)
+
+
+def test_a_filter_too_long_for_the_socket_leaves_the_page_still(board, team):
+    assert 'data-live=""' in board("?q=" + "ü" * 150).content.decode()
+    assert 'data-live="/live/' in board("?q=billing").content.decode()
+
+
+def test_the_phone_shows_the_column_that_was_chosen_or_the_most_urgent(board, team):
+    make.TaskFactory(team=team)
+    make.TaskFactory(team=team, gave_up=True)
+    assert 'class="col on"' in board().content.decode().split(f"col-{team.pk}-failed")[1][:60]
+    assert 'class="col on"' in board("?col=queued").content.decode().split(f"col-{team.pk}-queued")[1][:60]
+
+
+def test_a_viewer_sees_the_team_and_no_button(watcher, team):
+    text = words_of(watcher.get(reverse("team", args=["atlas"])))
+    assert "Atlas" in text
+    assert "Pause new work" not in text
+    assert "Send" not in text

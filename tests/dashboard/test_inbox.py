@@ -1,0 +1,281 @@
+"""The inbox: six kinds with their answers, each bound to what was shown, each given once."""
+
+import datetime as dt
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from tasks_app.domain.statuses import DecisionKind, DecisionStatus
+from tests import factories as make
+from tests.dashboard.conftest import words_of
+
+
+@pytest.fixture
+def ask(team):
+    """Return a function that opens a decision of a kind in Atlas."""
+
+    names = iter(["ada", "ben", "cleo"])
+
+    def open_(kind=DecisionKind.PERMISSION, **words):
+        run = make.RunFactory(task__team=team, agent__team=team, agent__name=next(names))
+        return make.DecisionFactory(run=run, kind=kind.value, **words)
+
+    return open_
+
+
+@pytest.fixture
+def answer(desk):
+    """Return a function that answers a decision as its form does."""
+
+    def post(decision, client=desk, **fields):
+        seen = {"version": decision.version, "payload_hash": decision.payload_hash}
+        response = client.post(reverse("decision-answer", args=[decision.pk]), {**seen, **fields})
+        decision.refresh_from_db()
+        return response
+
+    return post
+
+
+def page(client, decision):
+    return client.get(reverse("inbox-detail", args=[decision.pk]))
+
+
+GOOD = [
+    (DecisionKind.PERMISSION, {"choice": "allow"}, {}),
+    (DecisionKind.PERMISSION, {"choice": "allow_rule"}, {}),
+    (DecisionKind.PERMISSION, {"choice": "deny", "note": "Keep build/cache."}, {}),
+    (DecisionKind.PLAN, {"choice": "approve", "plan": "ignored"}, {}),
+    (DecisionKind.PLAN, {"choice": "approve_changes", "plan": "1. Only this\r\n"}, {"plan": "1. Only this"}),
+    (DecisionKind.PLAN, {"choice": "revise", "note": "Add tests."}, {}),
+    (
+        DecisionKind.QUESTION,
+        {"choice": "answer", "q0": "1"},
+        {"answers": {"Which currency format should the invoices use?": "Symbol"}},
+    ),
+    (
+        DecisionKind.QUESTION,
+        {"choice": "answer", "q0_text": "as in the contract"},
+        {"answers": {"Which currency format should the invoices use?": "as in the contract"}},
+    ),
+    (DecisionKind.QUESTION, {"choice": "dismiss"}, {}),
+    (DecisionKind.ESCALATION, {"choice": "answer", "option": "0", "text": "A"}, {"option": "Mock the API", "text": "A"}),
+    (DecisionKind.ESCALATION, {"choice": "answer", "option": "", "text": "Ask finance."}, {"option": "", "text": "Ask finance."}),
+    (DecisionKind.BUDGET, {"choice": "raise", "usd": "$2,50"}, {"usd": "2.50"}),
+    (DecisionKind.BUDGET, {"choice": "smaller_model"}, {}),
+    (DecisionKind.BUDGET, {"choice": "stop"}, {}),
+    (DecisionKind.STALL, {"choice": "wait"}, {}),
+    (DecisionKind.STALL, {"choice": "retry"}, {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "fields", "data"), GOOD, ids=[f"{kind}-{fields['choice']}" for kind, fields, _ in GOOD])
+def test_each_kind_takes_each_of_its_answers(ask, answer, kind, fields, data):
+    decision = ask(kind)
+    response = answer(decision, **fields)
+    assert response.status_code == 302, words_of(response)
+    assert decision.status == DecisionStatus.ANSWERED
+    assert (decision.choice, decision.answer) == (fields["choice"], data)
+    assert decision.note == fields.get("note", "")
+    assert "anna" in decision.answered_by
+
+
+BAD = [
+    (DecisionKind.PERMISSION, {}, "Choose an answer."),
+    (DecisionKind.PERMISSION, {"choice": "approve"}, ""),
+    (DecisionKind.PLAN, {"choice": "revise"}, "Say what to change"),
+    (DecisionKind.PLAN, {"choice": "approve_changes", "plan": "  "}, "The changed plan is empty."),
+    (DecisionKind.QUESTION, {"choice": "answer"}, "Not every question is answered."),
+    (DecisionKind.ESCALATION, {"choice": "answer"}, "Choose an option or write what to do."),
+    (DecisionKind.ESCALATION, {"choice": "answer", "option": "Delete all"}, "is not one of the options"),
+    (DecisionKind.BUDGET, {"choice": "raise", "usd": "lots"}, "The amount is not a number."),
+    (DecisionKind.BUDGET, {"choice": "raise", "usd": "-1"}, "The amount must be at least"),
+    (DecisionKind.STALL, {"choice": "wait", "note": "x" * 20_001}, "at most 20,000 are taken"),
+]
+
+
+@pytest.mark.parametrize(("kind", "fields", "words"), BAD)
+def test_an_answer_that_cannot_be_taken_says_why_and_changes_nothing(ask, answer, kind, fields, words):
+    decision = ask(kind)
+    response = answer(decision, **fields)
+    assert response.status_code == 422
+    assert words in words_of(response)
+    assert decision.status == DecisionStatus.OPEN
+
+
+def test_a_refused_answer_keeps_what_was_typed(ask, answer):
+    decision = ask(DecisionKind.PLAN)
+    html = answer(decision, choice="approve_changes", plan="", note="my long thoughts").content.decode()
+    assert "my long thoughts</textarea>" in html
+    question = ask(DecisionKind.QUESTION, payload={"questions": [_question("A?"), _question("B?")]})
+    html = answer(question, choice="answer", q0="0", q1_text="").content.decode()
+    assert 'name="q0" value="0" checked' in html
+
+
+def _question(text, multi=False):
+    options = [{"label": label, "description": ""} for label in ("Yes", "No")]
+    return {"question": text, "header": "", "options": options, "multiSelect": multi}
+
+
+def test_a_question_takes_several_answers_and_free_text_with_them(ask, answer):
+    decision = ask(DecisionKind.QUESTION, payload={"questions": [_question("A?", multi=True), _question("B?")]})
+    answer(decision, choice="answer", q0=["Yes", "No"], q0_text="and more", q1="Yes", q1_text="mostly")
+    assert decision.answer == {"answers": {"A?": ["Yes", "No", "and more"], "B?": "Yes (mostly)"}}
+
+
+def test_the_second_answer_is_refused_and_names_the_first(ask, answer, browser_of, team):
+    decision = ask()
+    other = make.TeamAccessFactory(team=team, user__username="ben").user
+    answer(decision, choice="deny", client=browser_of(other))
+    response = answer(decision, choice="allow")
+    assert response.status_code == 409
+    text = words_of(response)
+    assert "Already decided by user:ben" in text or "Already decided by ben" in text
+    assert "Denied by ben" in text.replace("  ", " ")
+    assert decision.choice == "deny"
+
+
+def test_a_double_click_answers_once(ask, answer):
+    decision = ask()
+    assert answer(decision, choice="allow").status_code == 302
+    response = answer(decision, choice="allow")
+    assert response.status_code == 409
+    assert "Allowed once by anna" in words_of(response)
+
+
+@pytest.mark.parametrize("changed", [{"version": 7}, {"payload_hash": "0" * 64}])
+def test_an_answer_to_what_is_no_longer_shown_is_refused(ask, answer, changed):
+    decision = ask()
+    response = answer(decision, choice="allow", **changed)
+    assert response.status_code == 409
+    assert decision.status == DecisionStatus.OPEN
+    assert f'value="{decision.payload_hash}"' in response.content.decode()
+
+
+@pytest.mark.parametrize(("trait", "words"), [("withdrawn", "This request ended"), ("expired", "Timed out")])
+def test_an_answer_after_the_request_is_gone_says_what_happened(ask, answer, desk, trait, words):
+    decision = ask(**{trait: True})
+    response = answer(decision, choice="allow")
+    assert response.status_code == 409
+    assert words in words_of(response)
+    assert words in words_of(page(desk, decision))
+    assert 'name="choice"' not in page(desk, decision).content.decode()
+
+
+def test_an_answer_for_an_id_that_never_existed_is_not_found(desk, team):
+    assert desk.post(reverse("decision-answer", args=["dnope"]), {"choice": "allow"}).status_code == 404
+
+
+def test_a_viewer_may_read_but_not_answer(ask, answer, watcher):
+    decision = ask()
+    text = words_of(page(watcher, decision))
+    assert "You may watch this team; its lead answers." in text
+    assert answer(decision, choice="allow", client=watcher).status_code == 403
+    assert decision.status == DecisionStatus.OPEN
+
+
+def test_a_stranger_learns_nothing_from_an_id(ask, answer, stranger):
+    decision = ask()
+    assert page(stranger, decision).status_code == 404
+    assert answer(decision, choice="allow", client=stranger).status_code == 404
+    assert decision.status == DecisionStatus.OPEN
+
+
+def risky():
+    return {**make.PAYLOADS[DecisionKind.PERMISSION], "risk": {"level": "high", "sentences": ["Deletes files elsewhere."]}}
+
+
+@pytest.mark.parametrize("choice", ["allow", "allow_rule"])
+def test_a_risky_call_needs_the_second_step(ask, answer, choice):
+    decision = ask(payload=risky())
+    response = answer(decision, choice=choice)
+    assert response.status_code == 422
+    assert "confirm it with the second button" in words_of(response)
+    assert decision.status == DecisionStatus.OPEN
+    assert answer(decision, confirm=choice).status_code == 302
+    assert decision.choice == choice
+
+
+def test_a_risky_call_can_be_denied_with_one_press(ask, answer):
+    decision = ask(payload=risky())
+    assert answer(decision, choice="deny").status_code == 302
+
+
+def test_the_buttons_of_a_risky_call_stand_apart(ask, desk):
+    html = page(desk, ask(payload=risky())).content.decode()
+    assert 'name="choice" value="deny"' in html
+    assert 'name="choice" value="allow"' not in html
+    assert 'name="confirm" value="allow"' in html
+    assert "High risk." in html
+
+
+def test_an_item_with_a_timeout_counts_down_and_says_what_follows(ask, desk):
+    text = words_of(page(desk, ask(expires_at=timezone.now() + dt.timedelta(minutes=6))))
+    assert "times out in 5:5" in text
+    assert "then denied" in text
+    assert "it waits; nothing times out" in words_of(page(desk, ask()))
+
+
+def test_a_parked_item_says_that_the_answer_is_kept(ask, desk):
+    assert "Parked: your answer is kept until the agent goes on." in words_of(page(desk, ask(parked=True)))
+
+
+def test_after_an_answer_comes_the_next_one_and_then_nothing(ask, answer, desk):
+    first, second = ask(opened_at=make.ago(minutes=9)), ask(DecisionKind.PLAN)
+    assert answer(first, choice="allow")["Location"] == reverse("inbox-detail", args=[second.pk])
+    response = desk.get(answer(second, choice="approve")["Location"])
+    assert "Nothing waits for you. Last answer" in words_of(response)
+    assert "Approved: ben proposes a plan" in words_of(response)
+
+
+def test_a_snoozed_item_waits_at_the_end_and_stays_counted(ask, desk):
+    later, now = ask(opened_at=make.ago(minutes=9)), ask(DecisionKind.PLAN)
+    response = desk.post(reverse("decision-snooze", args=[later.pk]), {"minutes": "5"})
+    assert response["Location"] == reverse("inbox-detail", args=[now.pk])
+    text = words_of(desk.get(response["Location"]))
+    assert "2 waiting for you · 1 snoozed" in text
+    assert "Snoozed; it comes back in" in words_of(page(desk, later))
+
+
+@pytest.mark.parametrize("minutes", ["", "x", "-3", "99999999999999999999"])
+def test_nonsense_as_minutes_of_a_snooze_is_no_error_of_ours(ask, desk, minutes):
+    assert desk.post(reverse("decision-snooze", args=[ask().pk]), {"minutes": minutes}).status_code in {302, 422}
+
+
+def test_a_plan_in_its_second_version_shows_what_changed(ask, desk):
+    html = page(desk, ask(DecisionKind.PLAN, payload={"plan": "a\nc", "version": 2, "previous": "a\nb"})).content.decode()
+    assert "<ins>+c</ins>" in html
+    assert "<del>-b</del>" in html
+
+
+@pytest.mark.parametrize("kind", DecisionKind)
+def test_hostile_words_of_an_agent_stay_words(ask, desk, kind):
+    hostile = "<img src=x onerror=alert(1)><script>alert(2)</script>\x1b[31m"
+    decision = ask(kind, payload=_spoiled(make.PAYLOADS[kind], hostile), title=hostile)
+    html = page(desk, decision).content.decode()
+    assert "<img" not in html
+    assert "<script>alert" not in html
+    assert "\x1b" not in html
+
+
+def _spoiled(value, words):
+    if isinstance(value, dict):
+        return {key: _spoiled(item, words) if key not in {"tool", "level", "scope"} else item for key, item in value.items()}
+    if isinstance(value, list):
+        return [_spoiled(item, words) for item in value]
+    return words if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize("kind", DecisionKind)
+@pytest.mark.parametrize("payload", [{}, {"questions": None, "options": None, "input": None, "plan": None, "risk": None}])
+def test_a_payload_with_holes_is_still_a_page(ask, desk, kind, payload):
+    assert page(desk, ask(kind, payload=payload, title="x")).status_code == 200
+
+
+def test_the_list_can_be_narrowed_to_a_kind(ask, desk):
+    ask(DecisionKind.PLAN, title="ada proposes a plan")
+    ask(DecisionKind.BUDGET, title="ada has used up the budget")
+    text = words_of(desk.get(reverse("inbox") + "?kind=plan"))
+    assert "proposes a plan" in text
+    assert "used up the budget" not in text
+    assert desk.get(reverse("inbox") + "?kind=zz").status_code == 200

@@ -1,0 +1,143 @@
+"""New team: every error of a plan at once, a preview, and nothing runs before the last button."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from tasks_app.models import Task, Team
+from tests.dashboard.conftest import words_of
+
+PLAN = """\
+team: Billing
+goal: Ship it.
+limits: {parallel: 2}
+budget: {usd: 5}
+agents:
+  - {name: ada, role: backend}
+  - {name: ben, role: frontend}
+tasks:
+  - {key: schema, title: Database schema, criteria: [It migrates.], role: backend, expected_minutes: [10, 20]}
+  - {key: page, title: Billing page, criteria: [It shows.], role: frontend, expected_minutes: [5, 15]}
+  - {key: test, title: Integration tests, criteria: [They pass.], depends_on: [schema, page], expected_minutes: [5, 10]}
+"""
+BROKEN = """\
+team: Billing
+agents:
+  - {name: ada, role: backend}
+tasks:
+  - {key: a, title: A, criteria: [x], role: wizard}
+  - {key: b, title: B, criteria: [], depends_on: [c]}
+  - {key: c, title: C, criteria: [x], depends_on: [b, nothing]}
+"""
+
+
+@pytest.fixture
+def post(desk):
+    def send(**fields):
+        return desk.post(reverse("team-create"), {"rehearsal": "1", "base": str(Path.home()), **fields})
+
+    return send
+
+
+@pytest.fixture
+def home(tmp_path, settings, monkeypatch):
+    """Where workspaces go: a folder of this test."""
+    monkeypatch.setattr(settings, "HOME", tmp_path)
+    return tmp_path
+
+
+def checked(response):
+    return re.search(r'name="checked" value="(\w{64})"', response.content.decode()).group(1)
+
+
+def test_a_bad_plan_names_every_error_at_once_with_line_path_and_fix(post):
+    response = post(plan=BROKEN, do="check")
+    assert response.status_code == 422
+    text = words_of(response)
+    for words in ("tasks[0].role", "wizard", "tasks[1].criteria", "tasks[2].depends_on[1]", "nothing", "b → c → b"):
+        assert words in text, words
+    assert re.search(r'<td class="num">5</td>\s*<td class="mono">tasks\[0\].role</td>', response.content.decode())
+    assert not Team.objects.filter(name="Billing").exists()
+
+
+@pytest.mark.parametrize("plan", ["", "[", "- a\n- b", "team: x", "\x00", "!!python/object:os.system {}"])
+def test_what_is_no_plan_at_all_is_refused_in_words(post, plan):
+    response = post(plan=plan, do="check")
+    assert response.status_code == 422
+    assert "to mend" in words_of(response)
+
+
+def test_a_good_plan_is_shown_before_it_runs(post):
+    response = post(plan=PLAN, do="check")
+    text = words_of(response)
+    assert "3 tasks, 2 agents, 2 roles, no circle" in text
+    assert "First to start schema, page" in text
+    assert "about 15–30 min of work" in text
+    assert "Start team: 2 agents, up to $5" in text
+    assert "Nothing runs before this button." in text
+    assert "Rehearsal: replies are scripted" in text
+    assert not Team.objects.filter(name="Billing").exists()
+
+
+def test_the_checked_plan_is_started_by_its_button(post, home, lead):
+    response = post(plan=PLAN, do="start", checked=checked(post(plan=PLAN, do="check")))
+    team = Team.objects.get(name="Billing")
+    assert response["Location"] == reverse("team", args=[team.slug])
+    assert team.created_by == lead
+    assert team.rehearsal
+    assert Task.objects.filter(team=team).count() == 3
+
+
+@pytest.mark.parametrize("changed", [{"plan": PLAN.replace("usd: 5", "usd: 500")}, {"checked": ""}, {"base": "/tmp"}])
+def test_a_plan_that_is_not_the_one_that_was_checked_is_checked_again(post, changed):
+    seen = checked(post(plan=PLAN, do="check"))
+    response = post(**{"plan": PLAN, "do": "start", "checked": seen, **changed})
+    assert response.status_code == 200
+    assert "Nothing runs before this button." in words_of(response)
+    assert not Team.objects.filter(name="Billing").exists()
+
+
+def test_a_file_takes_the_place_of_the_text(post):
+    response = post(plan="nonsense", do="check", file=SimpleUploadedFile("plan.yaml", PLAN.encode()))
+    assert "3 tasks, 2 agents" in words_of(response)
+    assert "team: Billing" in response.content.decode()
+
+
+def test_a_file_that_is_no_text_is_refused(post):
+    response = post(do="check", file=SimpleUploadedFile("plan.yaml", b"\xff\xfe\x00\x81"))
+    assert response.status_code == 422
+    assert "not UTF-8" in words_of(response)
+
+
+def test_a_plan_that_is_too_large_gets_413_in_words(post):
+    response = post(do="check", file=SimpleUploadedFile("plan.yaml", b"#" * 1_000_001))
+    assert response.status_code == 413
+    assert "at most 1,000,000" in words_of(response)
+
+
+@pytest.mark.parametrize(
+    ("base", "words"), [("plans", "absolute path"), ("/no/such/folder", "There is no folder /no/such/folder")]
+)
+def test_a_folder_that_is_not_there_is_named(post, base, words):
+    response = post(plan=PLAN, do="check", base=base)
+    assert response.status_code == 422
+    assert words in words_of(response)
+
+
+def test_the_example_can_be_looked_at(desk):
+    html = desk.get(reverse("team-new") + "?example=1").content.decode()
+    assert "team: Billing feature" in html
+    assert 'name="rehearsal" value="1" checked' in html
+
+
+def test_without_a_key_only_a_rehearsal_can_be_started(desk, post, monkeypatch):
+    monkeypatch.setattr("dashboard.views.new_team.key_source", lambda: "")
+    assert "so teams can only rehearse" in words_of(desk.get(reverse("team-new")))
+    seen = checked(post(plan=PLAN, do="check", rehearsal=""))
+    response = post(plan=PLAN, do="start", checked=seen, rehearsal="")
+    assert response.status_code == 422
+    assert "tick Rehearsal" in words_of(response)
+    assert not Team.objects.filter(name="Billing").exists()

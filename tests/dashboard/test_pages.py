@@ -1,0 +1,185 @@
+"""Every page shows what is so, to those who may see it, at a constant cost."""
+
+import re
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from tests import factories as make
+from tests.dashboard.conftest import words_of
+
+
+@pytest.fixture
+def run(team):
+    return make.RunFactory(
+        task__team=team, task__number=42, task__title="Build the API", agent__team=team, agent__name="ada", agent__used=True
+    )
+
+
+@pytest.fixture
+def addresses(team, run):
+    decision = make.DecisionFactory(run=run)
+    make.StepFactory(run=run)
+    return {
+        "overview": reverse("overview"),
+        "inbox": reverse("inbox"),
+        "decision": reverse("inbox-detail", args=[decision.pk]),
+        "teams": reverse("teams"),
+        "team": reverse("team", args=["atlas"]),
+        "table": reverse("team", args=["atlas"]) + "?view=table",
+        "task": reverse("task", args=[run.task_id]),
+        "agent": reverse("agent", args=[run.agent_id]),
+        "history": reverse("history"),
+        "new team": reverse("team-new"),
+    }
+
+
+PAGES = ["overview", "inbox", "decision", "teams", "team", "table", "task", "agent", "history", "new team"]
+OF_ONE_TEAM = ["decision", "team", "table", "task", "agent"]
+
+
+@pytest.mark.parametrize("which", PAGES)
+def test_every_page_can_be_opened_and_names_itself(desk, addresses, which):
+    response = desk.get(addresses[which])
+    assert response.status_code == 200
+    html = response.content.decode()
+    assert html.count("<h1") == 1
+    assert html.count("<main") == 1
+    assert re.search(r"<title>\(1\) .+ · Crewdesk</title>", html)
+
+
+@pytest.mark.parametrize("which", PAGES)
+def test_every_page_asks_a_visitor_to_sign_in(client, addresses, which):
+    response = client.get(addresses[which])
+    assert response.status_code == 302
+    assert response["Location"].startswith(reverse("sign-in"))
+
+
+@pytest.mark.parametrize("which", OF_ONE_TEAM)
+def test_what_one_may_not_see_looks_as_if_it_did_not_exist(stranger, addresses, which):
+    response = stranger.get(addresses[which])
+    assert response.status_code == 404
+    assert "Atlas" not in response.content.decode()
+    assert "ada" not in words_of(response)
+
+
+@pytest.mark.parametrize("which", ["overview", "inbox", "teams", "history"])
+def test_lists_hold_nothing_of_other_peoples_teams(stranger, addresses, which):
+    response = stranger.get(addresses[which])
+    assert response.status_code == 200
+    assert "Atlas" not in response.content.decode()
+
+
+@pytest.mark.parametrize("which", PAGES)
+def test_no_page_carries_a_style_a_script_or_a_handler_in_itself(desk, addresses, which):
+    html = desk.get(addresses[which]).content.decode()
+    assert not re.search(r"<style|\sstyle=|hx-on|hx-vals='js|javascript:", html)
+    assert not re.search(r"<script(?![^>]*\ssrc=)", html)
+    assert not re.search(r"\son\w+=", html)
+
+
+@pytest.mark.parametrize("which", PAGES)
+def test_every_id_on_a_page_is_there_once(desk, addresses, which):
+    ids = re.findall(r'\sid="([^"]+)"', desk.get(addresses[which]).content.decode())
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("which", [*OF_ONE_TEAM, "overview", "inbox"])
+def test_every_page_of_a_rehearsed_team_says_so(desk, team, addresses, which):
+    assert "Rehearsal: replies are scripted" not in words_of(desk.get(addresses[which]))
+    type(team).objects.filter(pk=team.pk).update(rehearsal=True)
+    assert "Rehearsal: replies are scripted" in words_of(desk.get(addresses[which]))
+
+
+@pytest.mark.parametrize("which", [*OF_ONE_TEAM, "overview", "inbox", "history"])
+def test_a_page_names_the_socket_and_the_moment_it_shows(desk, team, addresses, which):
+    make.EventFactory(team=team)
+    html = desk.get(addresses[which]).content.decode()
+    assert re.search(rf'data-live="/live/\?page=\w+&amp;arg=[\w.~-]*" data-seq="{team.pk}:1"', html)
+
+
+@pytest.mark.parametrize("which", PAGES)
+def test_htmx_gets_only_the_main_part(desk, addresses, which):
+    response = desk.get(addresses[which], headers={"HX-Request": "true"})
+    html = response.content.decode()
+    assert '<main id="main"' in html
+    assert "<html" not in html
+    assert "HX-Request" in response["Vary"]
+
+
+def test_the_overview_shows_the_work_as_it_is(desk, run):
+    text = words_of(desk.get(reverse("overview")))
+    for words in (
+        "Atlas",
+        "0 of 1 done · 1 in flight",
+        "ada",
+        "Working",
+        "T-42",
+        "81% · warn",
+        "588 k tok · $4.62",
+        "of 5–30 min",
+    ):
+        assert words in text
+
+
+def test_a_lost_agent_is_said_to_be_lost_and_for_how_long(desk, run):
+    type(run).objects.filter(pk=run.pk).update(lease_until=0)
+    text = words_of(desk.get(reverse("overview")))
+    assert "Lost" in text
+    assert "no heartbeat for" in text
+    assert "Agent lost" in text
+    assert "Working" not in text
+
+
+def test_what_is_unknown_is_said_to_be_unknown(desk, team):
+    make.AgentFactory(team=team)
+    text = words_of(desk.get(reverse("overview")))
+    assert "context not reported" in text
+    assert "cost not reported" in text
+    assert "$0.00" not in text
+
+
+def test_an_empty_desk_says_what_to_do_next(stranger):
+    text = words_of(stranger.get(reverse("overview")))
+    assert "No team yet. Start one from a plan file." in text
+    assert "See an example plan" in text
+
+
+def test_the_amber_bar_stands_on_every_page_while_something_waits(desk, run, addresses):
+    for which in PAGES:
+        assert "1 waiting for you" in words_of(desk.get(addresses[which]))
+
+
+def _queries(client, address):
+    with CaptureQueriesContext(
+        connection,
+    ) as found:
+        assert client.get(address).status_code == 200
+    return len(found)
+
+
+@pytest.mark.parametrize("which", ["overview", "inbox", "teams", "history"])
+def test_a_page_over_all_teams_costs_the_same_for_one_team_and_for_twenty(desk, lead, addresses, which):
+    one = _queries(desk, addresses[which])
+    for _ in range(19):
+        other = make.TeamFactory(lead=lead)
+        for _ in range(3):
+            make.DecisionFactory(run=make.RunFactory(task__team=other, agent__team=other))
+        make.EventFactory(team=other)
+    assert _queries(desk, addresses[which]) == one
+    assert one <= 32
+
+
+@pytest.mark.parametrize("which", OF_ONE_TEAM)
+def test_a_page_of_one_team_costs_the_same_for_one_task_and_for_forty(desk, team, run, addresses, which):
+    make.EventFactory(team=team, kind="note", task_number=42, agent_id=run.agent_id)
+    few = _queries(desk, addresses[which])
+    for _ in range(20):
+        more = make.RunFactory(task__team=team, agent__team=team)
+        make.TaskFactory(team=team, needs=[more.task])
+    for _ in range(30):
+        make.StepFactory(run=run)
+    assert _queries(desk, addresses[which]) == few
+    assert few <= 60

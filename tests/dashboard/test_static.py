@@ -1,0 +1,62 @@
+"""What is shipped to browsers: known files, small enough, and nothing inline in any template."""
+
+import gzip
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+from dashboard.panels import registry
+
+ROOT = Path(__file__).resolve().parents[2]
+STATIC, TEMPLATES = ROOT / "static", ROOT / "templates"
+FILES = sorted(TEMPLATES.rglob("*.html"))
+
+
+def gz(*paths: Path) -> int:
+    return sum(len(gzip.compress(path.read_bytes(), 9)) for path in paths)
+
+
+def test_every_vendored_file_is_the_one_in_the_manifest():
+    lines = [
+        line.split() for line in (STATIC / "vendor/MANIFEST.txt").read_text().splitlines() if line and not line.startswith("#")
+    ]
+    named = {name: digest for name, _, _, digest in lines}
+    for name, digest in named.items():
+        assert hashlib.sha256((ROOT / name).read_bytes()).hexdigest() == digest, name
+    there = {str(path.relative_to(ROOT)) for folder in ("static/vendor", "tests/vendor") for path in (ROOT / folder).iterdir()}
+    assert there - {"static/vendor/MANIFEST.txt"} <= set(named)
+
+
+def test_what_a_page_loads_stays_within_its_budget():
+    scripts = [*(STATIC / "js").glob("*.js"), *(STATIC / "vendor").glob("*.js")]
+    assert gz(*scripts) <= 25_000
+    assert gz(STATIC / "css/app.css") <= 15_000
+    assert gz(STATIC / "icons.svg") <= 5_000
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(TEMPLATES)))
+def test_no_template_holds_a_style_a_script_or_a_handler(path):
+    html = path.read_text()
+    assert not re.search(r"<style|\sstyle=|\shx-on|hx-vals=['\"]js:|javascript:|\son[a-z]+=", html)
+    assert not re.search(r"<script(?![^>]*\ssrc=)", html)
+    assert "|safe" not in html
+    assert "autoescape off" not in html
+
+
+def test_every_icon_that_is_used_is_in_the_sprite():
+    sprite = set(re.findall(r'symbol id="([\w-]+)"', (STATIC / "icons.svg").read_text()))
+    used = {name for path in FILES for name in re.findall(r'{% icon "([\w-]+)"', path.read_text())}
+    used |= {name for path in FILES for name in re.findall(r'icon_name="([\w-]+)"', path.read_text())}
+    used |= set(re.findall(r'", "([a-z0-9-]+)", "s-', (ROOT / "dashboard/templatetags/crew_words.py").read_text()))
+    assert used
+    assert used <= sprite
+
+
+def test_every_panel_is_registered_under_its_name_and_has_its_template():
+
+    for name in registry.PANELS:
+        panel = registry.panel(name)
+        assert panel.name == name
+        assert (TEMPLATES / panel.template).is_file()
