@@ -28,8 +28,8 @@ def settle(held: Held, outcome: Outcome, *, leaving_for: Reason | None) -> bool:
     if outcome.kind is OutcomeKind.ENDED:
         return _ended(held, outcome)
     stop_asked = runs.get(held.id).stop_asked_at is not None
-    if outcome.kind is OutcomeKind.STOPPED or (outcome.kind is OutcomeKind.PARKED and stop_asked):
-        _stopped(held)  # a process that came back parked while it was being stopped is gone as well
+    if outcome.kind is OutcomeKind.STOPPED or stop_asked:
+        _stopped(held)  # a process that parked or failed while it was being stopped is gone as well
     elif outcome.kind is OutcomeKind.PARKED:
         _parked(held, outcome, leaving_for)
     else:

@@ -1,0 +1,86 @@
+"""One life of a run without a Claude process: a real port on a real database, and a runner that plays a function."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, ClassVar
+
+from tasks_app.execution import db, drive
+from tasks_app.execution.port import RunPort
+from tasks_app.runners.port import Outcome, OutcomeKind, RunSpec
+from tasks_app.services.runs import Held
+from tests.services import world
+
+Play = Callable[[RunSpec, RunPort], Awaitable[Outcome]]
+ENDED = Outcome(OutcomeKind.ENDED, result="That was it.")
+
+
+class Scripted:
+    """A runner that plays the next of `plays` and remembers what it was given."""
+
+    plays: ClassVar[list[Play]] = []
+    specs: ClassVar[list[RunSpec]] = []
+
+    async def run(self, spec: RunSpec, port: RunPort) -> Outcome:
+        """Play."""
+        self.specs.append(spec)
+        return await self.plays.pop(0)(spec, port)
+
+
+def on_port(held: Held, work: Callable[[RunPort], Awaitable[Any]], **words: Any) -> Any:
+    """Open the port of this life, await `work(port)` and close it; returns what came of it."""
+
+    async def scenario() -> Any:
+        port = await drive.open_port(held)
+        for name, value in words.items():
+            setattr(port, f"_{name}", value)
+        try:
+            return await asyncio.wait_for(work(port), 30)
+        finally:
+            await port.close()
+
+    return asyncio.run(scenario())
+
+
+def drive_on(held: Held, *plays: Play) -> None:
+    """Drive this life with a runner that plays these."""
+
+    async def scenario() -> None:
+        port = await drive.open_port(held)
+        await asyncio.wait_for(drive.drive(held, port), 60)
+
+    Scripted.plays[:], Scripted.specs[:] = list(plays), []
+    asyncio.run(scenario())
+    assert not Scripted.plays, "not every play was played"
+
+
+async def eventually(look: Callable[[], Any], *, patience_s: float = 5.0) -> Any:
+    """Return the first true answer of `look`, asked in a database thread."""
+    end = asyncio.get_running_loop().time() + patience_s
+    while not (found := await db.call(look)):
+        assert asyncio.get_running_loop().time() < end, look
+        await asyncio.sleep(0.01)
+    return found
+
+
+def reports(status: str, **more: Any) -> Play:
+    """A play that calls TaskUpdate and ends its turn."""
+
+    async def play(spec: RunSpec, port: RunPort) -> Outcome:
+        arguments = {"taskId": spec.task_label, "status": status, **more}
+        text, is_error = await port.call_tool("TaskUpdate", arguments, f"toolu_{spec.fence}")
+        assert not is_error, text
+        return ENDED
+
+    return play
+
+
+def outcome(kind: OutcomeKind, *args: Any, **words: Any) -> Play:
+    """A play that does nothing and ends so."""
+
+    async def play(spec: RunSpec, port: RunPort) -> Outcome:
+        return Outcome(kind, *args, **words)
+
+    return play
+
+
+say = world.say
