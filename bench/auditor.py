@@ -26,7 +26,7 @@ from tasks_app.models import CostReading, Decision, Event, MessageUsage, Run, St
 
 @dataclass
 class Report:
-    """What was found; `asked` counts decisions by task title and kind, for comparing with an undisturbed run."""
+    """What was found; `asked` counts decisions by task title and kind, `parked` how often a run was parked on one."""
 
     teams: int = 0
     tasks: int = 0
@@ -34,6 +34,8 @@ class Report:
     events: int = 0
     handoffs: int = 0
     asked: dict[str, int] = field(default_factory=dict)
+    summaries: dict[str, str] = field(default_factory=dict)
+    parked: int = 0
     violations: list[str] = field(default_factory=list)
 
 
@@ -50,6 +52,8 @@ def audit(*, must_be_done: bool = True) -> Report:
             report.violations += [f"{team.slug}: {line}" for line in check(team)]
         if must_be_done:
             report.violations += [f"{team.slug}: {line}" for line in _done(team)]
+        report.summaries |= dict(Task.objects.filter(team=team).values_list("title", "output"))
+        report.parked += Event.objects.filter(team=team, kind=EventKind.RUN_PARKED.value, data__reason="parked").count()
         asked = Decision.objects.filter(team=team).values_list("task__title", "kind")
         report.asked = {f"{title} / {kind}": n for (title, kind), n in sorted(Counter(asked).items())}
     return report

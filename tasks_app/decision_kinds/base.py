@@ -25,6 +25,8 @@ class Kind(Protocol):
     CHOICES: tuple[str, ...]
     GRANTS: frozenset[str]
     """Choices that let the asked call happen: after parking the agent must repeat it exactly."""
+    STANDING: frozenset[str]
+    """Choices that are kept elsewhere (a rule): the answer itself is spent as soon as the agent has been told."""
 
     def title(self, payload: Mapping[str, Any], agent: str) -> str:
         """One line for lists and notifications."""

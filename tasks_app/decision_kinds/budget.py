@@ -9,6 +9,7 @@ from tasks_app.domain.errors import Invalid
 
 CHOICES = ("raise", "smaller_model", "stop")
 GRANTS: frozenset[str] = frozenset()
+STANDING: frozenset[str] = frozenset()
 MIN_USD = Decimal("0.01")
 MAX_USD = Decimal("1000000")
 MAX_TOKENS = 10**12

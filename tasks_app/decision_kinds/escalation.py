@@ -9,6 +9,7 @@ from tasks_app.domain.text import one_line
 
 CHOICES = ("answer",)
 GRANTS: frozenset[str] = frozenset()
+STANDING: frozenset[str] = frozenset()
 
 
 def title(payload: Mapping[str, Any], agent: str) -> str:

@@ -10,6 +10,7 @@ from tasks_app.domain.text import one_line
 
 CHOICES = ("allow", "allow_rule", "deny")
 GRANTS = frozenset({"allow", "allow_rule"})
+STANDING = frozenset({"allow_rule"})
 
 
 def title(payload: Mapping[str, Any], agent: str) -> str:

@@ -8,6 +8,7 @@ from tasks_app.domain.errors import Invalid
 
 CHOICES = ("approve", "approve_changes", "revise")
 GRANTS: frozenset[str] = frozenset()
+STANDING: frozenset[str] = frozenset()
 
 
 def title(payload: Mapping[str, Any], agent: str) -> str:

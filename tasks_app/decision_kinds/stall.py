@@ -7,6 +7,7 @@ from tasks_app.decision_kinds.base import Given
 
 CHOICES = ("wait", "retry", "stop")
 GRANTS: frozenset[str] = frozenset()
+STANDING: frozenset[str] = frozenset()
 
 
 def title(payload: Mapping[str, Any], agent: str) -> str:

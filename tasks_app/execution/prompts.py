@@ -121,4 +121,7 @@ def _decided(decision: Any) -> str:
     kind = registry.get(decision.kind)
     given = Given(decision.choice, decision.note, decision.answer)
     marker = REPEAT if given.choice in kind.GRANTS else ANSWERED
-    return f"{marker.format(decision.tool_use_id or decision.pk)}\n{kind.tell(given, decision.payload)}"
+    markers = marker.format(decision.tool_use_id or decision.pk)
+    if given.choice in kind.STANDING:
+        markers += ANSWERED.format(decision.pk)
+    return f"{markers}\n{kind.tell(given, decision.payload)}"
