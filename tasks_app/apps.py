@@ -2,6 +2,8 @@
 
 from django.apps import AppConfig
 
+from tasks_app import checks  # noqa: F401 - importing them registers them
+
 
 class TasksAppConfig(AppConfig):
     """Teams, tasks, runs and all that drives them."""

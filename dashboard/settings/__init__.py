@@ -3,11 +3,13 @@
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
 from dashboard.settings import env
+from tasks_app.management.sockets import socket_path
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 HOME = env.home()
@@ -21,7 +23,6 @@ ORIGINS = env.words("CREWDESK_ORIGINS")  # exact origins of the pages, e.g. http
 CSRF_TRUSTED_ORIGINS = ORIGINS
 
 INSTALLED_APPS = [
-    "daphne",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -104,13 +105,24 @@ def _database() -> dict[str, Any]:
 DATABASES = {"default": _database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-VALKEY_SOCKET = HOME / "run" / "valkey.sock"
+VALKEY_SOCKET = socket_path(HOME)
 _redis = env.text("REDIS_URL")
 if _redis and not re.match(r"^(rediss?|unix)://", _redis):
     raise ImproperlyConfigured(f"REDIS_URL={_redis!r} does not start with redis://, rediss:// or unix://.")
 REDIS_EMBEDDED = not _redis
 REDIS_URL = _redis or f"unix://{VALKEY_SOCKET}?db=0"
-CELERY_BROKER_URL = _redis or f"redis+socket://{VALKEY_SOCKET}?virtual_host=1"
+
+
+def _broker(url: str) -> str:
+    """Celery writes a unix socket in its own way, and gets a database of its own on the embedded server."""
+    if not url.startswith("unix://"):
+        return url
+    parts = urlsplit(url)
+    number = parse_qs(parts.query).get("db", ["0"])[0] if _redis else "1"
+    return f"redis+socket://{parts.path}?virtual_host={number}"
+
+
+CELERY_BROKER_URL = _broker(REDIS_URL)
 
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",

@@ -1,12 +1,11 @@
 """How a Claude Code process is started: what its environment may hold, its marker, and the orders to `start_process.py`."""
 
+import importlib.util
 import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-import claude_agent_sdk
 
 HERE = Path(__file__).resolve().parent
 SCRIPT = HERE / "launch.sh"
@@ -65,8 +64,16 @@ def parse_marker(value: str) -> tuple[str, int] | None:
 
 
 def bundled_cli() -> str:
-    """Return the path of the Claude Code binary: `CREWDESK_CLAUDE` of the worker, else the one in the SDK's wheel."""
-    return os.environ.get("CREWDESK_CLAUDE") or str(Path(claude_agent_sdk.__file__).parent / "_bundled" / "claude")
+    """Return the path of the Claude Code binary: `CREWDESK_CLAUDE_CLI` of the worker, else the one in the SDK's wheel.
+
+    The wheel is found without importing the SDK, which takes a second: `up` and `doctor` only want the path.
+    """
+    given = os.environ.get("CREWDESK_CLAUDE_CLI", "").strip()
+    if given:
+        return given
+    found = importlib.util.find_spec("claude_agent_sdk")
+    folders = list(found.submodule_search_locations or []) if found else []
+    return str(Path(folders[0] if folders else "/", "_bundled", "claude"))
 
 
 def prepare(env: Mapping[str, str], *, run_id: str, fence: int, home: Path, nth: int = 1, cli: str | None = None) -> Launch:
