@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import nh3
 from django import template
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
@@ -119,7 +120,16 @@ def compared(new: str, old: str) -> list[DiffLine]:
 def diff_lines(diff: str) -> list[DiffLine]:
     """Return a unified diff line by line, headers as context."""
     lines = shown(diff).splitlines()[:MAX_DIFF_LINES]
-    return [DiffLine(" " if line[:3] in ("+++", "---") else line[:1] or " ", line) for line in lines]
+    return [DiffLine(" ", line) if line[:3] in ("+++", "---") else DiffLine(line[:1] or " ", line[1:]) for line in lines]
+
+
+@register.filter
+def as_diff(lines: Sequence[DiffLine]) -> SafeString:
+    """Return the lines of a difference as HTML for a `<pre>`: what came in `<ins>`, what went in `<del>`."""
+    tags = {"+": "ins", "-": "del"}
+    if not lines:
+        return format_html("<span>{}</span>", "Nothing changed.")
+    return format_html_join("", "<{0}>{1}{2}\n</{0}>", ((tags.get(sign, "span"), sign, text) for sign, text in lines))
 
 
 class Call(NamedTuple):

@@ -50,6 +50,11 @@ def watcher(team, browser_of):
     return browser_of(make.TeamAccessFactory(team=team, user__username="will", level="viewer").user)
 
 
+def html_of(response):
+    """Return the HTML with white space collapsed: how templates are laid out does not matter."""
+    return " ".join(response.content.decode().split())
+
+
 def words_of(response):
     """Return the page's text without tags, white space collapsed."""
     html = re.sub(r"<(script|style|title)[^>]*>.*?</\1>", " ", response.content.decode(), flags=re.DOTALL)

@@ -6,7 +6,7 @@ from django.urls import reverse
 from tasks_app.domain.statuses import AgentStatus, RunStatus, TaskStatus, TeamStatus
 from tasks_app.models import Message, Run, TaskRule
 from tests import factories as make
-from tests.dashboard.conftest import words_of
+from tests.dashboard.conftest import html_of, words_of
 
 
 @pytest.fixture
@@ -69,14 +69,14 @@ def test_reassigning_to_an_agent_of_another_team_is_refused_and_keeps_the_text(a
     other = make.AgentFactory()
     response = act("task-action", task.pk, do="reassign", agent=str(other.pk), start="clean", guidance="my words")
     assert response.status_code == 404
-    assert "my words</textarea>" in response.content.decode()
+    assert "my words</textarea>" in html_of(response)
 
 
 @pytest.mark.parametrize("fields", [{"agent": "x"}, {"agent": "9" * 30}, {"start": "zz"}, {"guidance": "x" * 20_001}])
 def test_nonsense_in_the_form_of_a_reassignment_is_refused_in_words(act, task, fields):
     response = act("task-action", task.pk, **{"do": "reassign", "start": "clean", "agent": "", "guidance": "", **fields})
     assert response.status_code == 422
-    assert 'role="alert"' in response.content.decode()
+    assert 'role="alert"' in html_of(response)
 
 
 def test_a_task_is_completed_by_hand_then_reopened_then_cancelled(act, task):
@@ -101,10 +101,10 @@ def test_a_blocked_task_cannot_be_completed_and_the_blocker_is_named(act, team):
 def test_queued_tasks_are_moved_up_and_down(act, team, desk):
     first, second = (make.TaskFactory(team=team, title=title, position=place) for place, title in enumerate(("One", "Two")))
     act("task-action", second.pk, do="up")
-    html = desk.get(reverse("team", args=["atlas"])).content.decode()
+    html = html_of(desk.get(reverse("team", args=["atlas"])))
     assert html.index(" Two</a>") < html.index(" One</a>")
     act("task-action", second.pk, do="down")
-    html = desk.get(reverse("team", args=["atlas"])).content.decode()
+    html = html_of(desk.get(reverse("team", args=["atlas"])))
     assert html.index(" One</a>") < html.index(" Two</a>")
 
 
@@ -132,7 +132,7 @@ def test_a_message_to_nobody_is_refused_and_the_text_is_kept(act, agent):
     response = act("message-send", "atlas", to="adda", body="Keep going.")
     assert response.status_code == 422
     assert "There is no agent “adda”" in words_of(response)
-    assert "Keep going.</textarea>" in response.content.decode()
+    assert "Keep going.</textarea>" in html_of(response)
     assert not Message.objects.exists()
 
 

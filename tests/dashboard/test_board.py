@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from dashboard.panels.board import Filter
 from tests import factories as make
-from tests.dashboard.conftest import words_of
+from tests.dashboard.conftest import html_of, words_of
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def board(desk):
 
 
 def column(response, team, state):
-    html = response.content.decode()
+    html = html_of(response)
     start = html.index(f'id="col-{team.pk}-{state}"')
     return html[start : html.index("</section>", start)]
 
@@ -39,7 +39,7 @@ def test_each_task_stands_in_the_column_of_its_state(board, team):
     }  # fmt: skip
     for state, title in places.items():
         assert title in column(page, team, state)
-        assert page.content.decode().count(f" {title}</a>") == 1
+        assert html_of(page).count(f" {title}</a>") == 1
 
 
 def test_a_blocked_card_says_by_whom_and_whether_waiting_helps(board, team):
@@ -99,15 +99,15 @@ def test_a_filter_survives_as_a_query_string_and_nonsense_in_it_is_ignored():
 
 
 def test_a_filter_too_long_for_the_socket_leaves_the_page_still(board, team):
-    assert 'data-live=""' in board("?q=" + "ü" * 150).content.decode()
-    assert 'data-live="/live/' in board("?q=billing").content.decode()
+    assert 'data-live=""' in html_of(board("?q=" + "ü" * 150))
+    assert 'data-live="/live/' in html_of(board("?q=billing"))
 
 
 def test_the_phone_shows_the_column_that_was_chosen_or_the_most_urgent(board, team):
     make.TaskFactory(team=team)
     make.TaskFactory(team=team, gave_up=True)
-    assert 'class="col on"' in board().content.decode().split(f"col-{team.pk}-failed")[1][:60]
-    assert 'class="col on"' in board("?col=queued").content.decode().split(f"col-{team.pk}-queued")[1][:60]
+    assert 'class="col on"' in html_of(board()).split(f"col-{team.pk}-failed")[1][:60]
+    assert 'class="col on"' in html_of(board("?col=queued")).split(f"col-{team.pk}-queued")[1][:60]
 
 
 def test_a_viewer_sees_the_team_and_no_button(watcher, team):

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus
 from tests import factories as make
-from tests.dashboard.conftest import words_of
+from tests.dashboard.conftest import html_of, words_of
 
 
 @pytest.fixture
@@ -105,10 +105,10 @@ def test_an_answer_that_cannot_be_taken_says_why_and_changes_nothing(ask, answer
 
 def test_a_refused_answer_keeps_what_was_typed(ask, answer):
     decision = ask(DecisionKind.PLAN)
-    html = answer(decision, choice="approve_changes", plan="", note="my long thoughts").content.decode()
+    html = html_of(answer(decision, choice="approve_changes", plan="", note="my long thoughts"))
     assert "my long thoughts</textarea>" in html
     question = ask(DecisionKind.QUESTION, payload={"questions": [_question("A?"), _question("B?")]})
-    html = answer(question, choice="answer", q0="0", q1_text="").content.decode()
+    html = html_of(answer(question, choice="answer", q0="0", q1_text=""))
     assert 'name="q0" value="0" checked' in html
 
 
@@ -149,7 +149,7 @@ def test_an_answer_to_what_is_no_longer_shown_is_refused(ask, answer, changed):
     response = answer(decision, choice="allow", **changed)
     assert response.status_code == 409
     assert decision.status == DecisionStatus.OPEN
-    assert f'value="{decision.payload_hash}"' in response.content.decode()
+    assert f'value="{decision.payload_hash}"' in html_of(response)
 
 
 @pytest.mark.parametrize(("trait", "words"), [("withdrawn", "This request ended"), ("expired", "Timed out")])
@@ -159,7 +159,7 @@ def test_an_answer_after_the_request_is_gone_says_what_happened(ask, answer, des
     assert response.status_code == 409
     assert words in words_of(response)
     assert words in words_of(page(desk, decision))
-    assert 'name="choice"' not in page(desk, decision).content.decode()
+    assert 'name="choice"' not in html_of(page(desk, decision))
 
 
 def test_an_answer_for_an_id_that_never_existed_is_not_found(desk, team):
@@ -202,7 +202,7 @@ def test_a_risky_call_can_be_denied_with_one_press(ask, answer):
 
 
 def test_the_buttons_of_a_risky_call_stand_apart(ask, desk):
-    html = page(desk, ask(payload=risky())).content.decode()
+    html = html_of(page(desk, ask(payload=risky())))
     assert 'name="choice" value="deny"' in html
     assert 'name="choice" value="allow"' not in html
     assert 'name="confirm" value="allow"' in html
@@ -243,16 +243,16 @@ def test_nonsense_as_minutes_of_a_snooze_is_no_error_of_ours(ask, desk, minutes)
 
 
 def test_a_plan_in_its_second_version_shows_what_changed(ask, desk):
-    html = page(desk, ask(DecisionKind.PLAN, payload={"plan": "a\nc", "version": 2, "previous": "a\nb"})).content.decode()
-    assert "<ins>+c</ins>" in html
-    assert "<del>-b</del>" in html
+    html = html_of(page(desk, ask(DecisionKind.PLAN, payload={"plan": "a\nc", "version": 2, "previous": "a\nb"})))
+    assert "<ins>+c </ins>" in html
+    assert "<del>-b </del>" in html
 
 
 @pytest.mark.parametrize("kind", DecisionKind)
 def test_hostile_words_of_an_agent_stay_words(ask, desk, kind):
     hostile = "<img src=x onerror=alert(1)><script>alert(2)</script>\x1b[31m"
     decision = ask(kind, payload=_spoiled(make.PAYLOADS[kind], hostile), title=hostile)
-    html = page(desk, decision).content.decode()
+    html = html_of(page(desk, decision))
     assert "<img" not in html
     assert "<script>alert" not in html
     assert "\x1b" not in html

@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from tasks_app.models import Task, Team
-from tests.dashboard.conftest import words_of
+from tests.dashboard.conftest import html_of, words_of
 
 PLAN = """\
 team: Billing
@@ -50,7 +50,7 @@ def home(tmp_path, settings, monkeypatch):
 
 
 def checked(response):
-    return re.search(r'name="checked" value="(\w{64})"', response.content.decode()).group(1)
+    return re.search(r'name="checked" value="(\w{64})"', html_of(response)).group(1)
 
 
 def test_a_bad_plan_names_every_error_at_once_with_line_path_and_fix(post):
@@ -59,7 +59,7 @@ def test_a_bad_plan_names_every_error_at_once_with_line_path_and_fix(post):
     text = words_of(response)
     for words in ("tasks[0].role", "wizard", "tasks[1].criteria", "tasks[2].depends_on[1]", "nothing", "b → c → b"):
         assert words in text, words
-    assert re.search(r'<td class="num">5</td>\s*<td class="mono">tasks\[0\].role</td>', response.content.decode())
+    assert re.search(r'<td class="num">5</td>\s*<td class="mono">tasks\[0\].role</td>', html_of(response))
     assert not Team.objects.filter(name="Billing").exists()
 
 
@@ -103,7 +103,7 @@ def test_a_plan_that_is_not_the_one_that_was_checked_is_checked_again(post, chan
 def test_a_file_takes_the_place_of_the_text(post):
     response = post(plan="nonsense", do="check", file=SimpleUploadedFile("plan.yaml", PLAN.encode()))
     assert "3 tasks, 2 agents" in words_of(response)
-    assert "team: Billing" in response.content.decode()
+    assert "team: Billing" in html_of(response)
 
 
 def test_a_file_that_is_no_text_is_refused(post):
@@ -128,7 +128,7 @@ def test_a_folder_that_is_not_there_is_named(post, base, words):
 
 
 def test_the_example_can_be_looked_at(desk):
-    html = desk.get(reverse("team-new") + "?example=1").content.decode()
+    html = html_of(desk.get(reverse("team-new") + "?example=1"))
     assert "team: Billing feature" in html
     assert 'name="rehearsal" value="1" checked' in html
 

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from tests import factories as make
-from tests.dashboard.conftest import words_of
+from tests.dashboard.conftest import html_of, words_of
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ OF_ONE_TEAM = ["decision", "team", "table", "task", "agent"]
 def test_every_page_can_be_opened_and_names_itself(desk, addresses, which):
     response = desk.get(addresses[which])
     assert response.status_code == 200
-    html = response.content.decode()
+    html = html_of(response)
     assert html.count("<h1") == 1
     assert html.count("<main") == 1
     assert re.search(r"<title>\(1\) .+ · Crewdesk</title>", html)
@@ -61,7 +61,7 @@ def test_every_page_asks_a_visitor_to_sign_in(client, addresses, which):
 def test_what_one_may_not_see_looks_as_if_it_did_not_exist(stranger, addresses, which):
     response = stranger.get(addresses[which])
     assert response.status_code == 404
-    assert "Atlas" not in response.content.decode()
+    assert "Atlas" not in html_of(response)
     assert "ada" not in words_of(response)
 
 
@@ -69,12 +69,12 @@ def test_what_one_may_not_see_looks_as_if_it_did_not_exist(stranger, addresses, 
 def test_lists_hold_nothing_of_other_peoples_teams(stranger, addresses, which):
     response = stranger.get(addresses[which])
     assert response.status_code == 200
-    assert "Atlas" not in response.content.decode()
+    assert "Atlas" not in html_of(response)
 
 
 @pytest.mark.parametrize("which", PAGES)
 def test_no_page_carries_a_style_a_script_or_a_handler_in_itself(desk, addresses, which):
-    html = desk.get(addresses[which]).content.decode()
+    html = html_of(desk.get(addresses[which]))
     assert not re.search(r"<style|\sstyle=|hx-on|hx-vals='js|javascript:", html)
     assert not re.search(r"<script(?![^>]*\ssrc=)", html)
     assert not re.search(r"\son\w+=", html)
@@ -82,7 +82,7 @@ def test_no_page_carries_a_style_a_script_or_a_handler_in_itself(desk, addresses
 
 @pytest.mark.parametrize("which", PAGES)
 def test_every_id_on_a_page_is_there_once(desk, addresses, which):
-    ids = re.findall(r'\sid="([^"]+)"', desk.get(addresses[which]).content.decode())
+    ids = re.findall(r'\sid="([^"]+)"', html_of(desk.get(addresses[which])))
     assert len(ids) == len(set(ids))
 
 
@@ -96,14 +96,14 @@ def test_every_page_of_a_rehearsed_team_says_so(desk, team, addresses, which):
 @pytest.mark.parametrize("which", [*OF_ONE_TEAM, "overview", "inbox", "history"])
 def test_a_page_names_the_socket_and_the_moment_it_shows(desk, team, addresses, which):
     make.EventFactory(team=team)
-    html = desk.get(addresses[which]).content.decode()
+    html = html_of(desk.get(addresses[which]))
     assert re.search(rf'data-live="/live/\?page=\w+&amp;arg=[\w.~-]*" data-seq="{team.pk}:1"', html)
 
 
 @pytest.mark.parametrize("which", PAGES)
 def test_htmx_gets_only_the_main_part(desk, addresses, which):
     response = desk.get(addresses[which], headers={"HX-Request": "true"})
-    html = response.content.decode()
+    html = html_of(response)
     assert '<main id="main"' in html
     assert "<html" not in html
     assert "HX-Request" in response["Vary"]
