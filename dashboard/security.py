@@ -1,6 +1,7 @@
 """What guards every response and log line: the content security policy and the sign-in requirement."""
 
 from collections.abc import Callable
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
@@ -25,9 +26,15 @@ class ContentSecurityPolicyMiddleware:
 class SignInRequiredMiddleware(LoginRequiredMiddleware):
     """Every view asks who is there; the few public ones say so with `login_not_required`. The API answers in JSON."""
 
-    def handle_no_permission(self, request: HttpRequest, view_func: Callable[..., HttpResponseBase]) -> HttpResponseBase:
+    def process_view(
+        self,
+        request: HttpRequest,
+        view_func: Callable[..., HttpResponseBase],
+        view_args: tuple[Any, ...],
+        view_kwargs: dict[str, Any],
+    ) -> HttpResponseBase | None:
         """Send people to the sign-in page; tell programs 401."""
-        if request.path.startswith("/api/"):
+        if request.path.startswith("/api/") and not request.user.is_authenticated:
             detail = {"code": "sign_in_required", "message": "Sign in first.", "field": "", "problems": []}
             return JsonResponse({"error": detail}, status=401)
-        return super().handle_no_permission(request, view_func)
+        return super().process_view(request, view_func, view_args, view_kwargs)
