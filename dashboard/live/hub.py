@@ -211,6 +211,7 @@ class Hub:
 
     async def _joins(self, work: Work) -> None:
         """Between two frames: only those who come. Their position may be ahead of the others', never behind."""
+        self.rooms.forget_teams()
         joins = list(self.joining)
         tickets = tuple({client.ticket for client in joins})
         outcome = await work(

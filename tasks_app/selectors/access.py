@@ -4,8 +4,6 @@ from tasks_app.models import Team, TeamAccess
 
 LEAD = "lead"
 
-LEAD = "lead"
-
 
 def team_ids() -> frozenset[int]:
     """Return the primary keys of all teams (what a superuser may see)."""

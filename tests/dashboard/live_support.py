@@ -64,13 +64,14 @@ class World:
 
 
 @contextlib.contextmanager
-def running_world(redis_url: str, *, writer_redis: str = "", **pace: float) -> Iterator[World]:
+def running_world(redis_url: str, *, app: str = "tests.dashboard.live_app:application", **pace: float) -> Iterator[World]:
     """Yield a fresh world; `pace` changes numbers of `Pace` in the server."""
     env = {f"PACE_{name.upper()}": str(value) for name, value in pace.items()}
-    with running_daphne(redis_url, app="tests.dashboard.live_app:application", env=env) as server:
-        words = server.env | {"REDIS_URL": writer_redis or redis_url}
+    with running_daphne(redis_url, app=app, env=env) as server:
         command = [sys.executable, "-m", "tests.dashboard.live_world"]
-        with subprocess.Popen(command, cwd=ROOT, env=words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
+        with subprocess.Popen(
+            command, cwd=ROOT, env=server.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as writer:
             world = World(server, writer)
             try:
                 world.facts = world("make")

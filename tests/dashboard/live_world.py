@@ -19,6 +19,9 @@ from tasks_app.domain.events import EventKind  # noqa: E402
 from tasks_app.models import Event, Task, Team, TeamAccess  # noqa: E402
 from tasks_app.services import events, keys  # noqa: E402
 from tests import factories  # noqa: E402
+from tests.dashboard import live_story  # noqa: E402
+
+story_begin, story_tell = live_story.begin, live_story.tell
 
 
 def make() -> dict[str, Any]:
