@@ -42,7 +42,6 @@ def build(run_id: str, fence: int) -> Prepared:
     shutil.rmtree(home, ignore_errors=True)
     key, url = _register(run, fence) if team.rehearsal else (None, None)
     rules = _rules(run)
-    limits = team.limits
     spec = RunSpec(
         run_id=run_id,
         fence=fence,
@@ -65,7 +64,7 @@ def build(run_id: str, fence: int) -> Prepared:
         allow=rules["allow"],
         deny=rules["deny"],
         ask=rules["ask"],
-        max_turns=limits.get("turns"),
+        max_turns=team.limits.get("turns"),
         max_budget_usd=None if run.budget_waived or team.rehearsal else budgets.usd_left(run),
         env=environment.for_run(home=home, run_id=run_id, fence=fence, rehearsal_url=url),
         rehearsal=team.rehearsal,

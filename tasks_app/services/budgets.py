@@ -1,16 +1,19 @@
 """Budgets: what a run may still use, the levels it passes, and the lead's changes to the limits."""
 
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Coalesce
+from django.utils import timezone
 
 from tasks_app.domain import budget
 from tasks_app.domain.errors import Invalid, NotFound
 from tasks_app.domain.events import EventKind
-from tasks_app.models import Run, Task, Team
+from tasks_app.models import Run, ServerDay, Task, Team
 from tasks_app.services import events, keys
 
 SMALLER_MODEL = "haiku"
@@ -20,7 +23,7 @@ ORDER = (budget.Level.OK, budget.Level.WRAP_UP, budget.Level.CHECKPOINT, budget.
 
 @dataclass(frozen=True)
 class Reading:
-    """The tightest limit that applies to a run: `used` of `limit` in `unit` (usd or tokens) at `scope` (team or task)."""
+    """The tightest limit that applies to a run: `used` of `limit` in `unit` (usd or tokens) at `scope` (server, team or task)."""
 
     level: budget.Level
     scope: str
@@ -38,7 +41,20 @@ def _limits(run: Run) -> list[tuple[str, str, float, float]]:
         found.append(("task", "usd", float(task.used_usd), float(task.budget_usd)))
     if task.budget_tokens:
         found.append(("task", "tokens", float(task.used_tokens), float(task.budget_tokens)))
+    if not team.rehearsal:
+        today = ServerDay.objects.filter(day=_today()).first() or ServerDay(day=_today())
+        found.append(("server", "usd", float(today.used_usd), settings.DAY_USD + float(today.raised_usd)))
     return found
+
+
+def _today() -> date:
+    return timezone.now().date()
+
+
+def add_server_usage(usd: Decimal) -> None:
+    """Add what a real run has cost to the server's day."""
+    ServerDay.objects.get_or_create(day=_today())
+    ServerDay.objects.filter(day=_today()).update(used_usd=F("used_usd") + usd)
 
 
 def read(run_id: str) -> Reading:
@@ -99,8 +115,16 @@ def payload(run_id: str, reading: Reading) -> dict[str, object]:
 
 @transaction.atomic
 def raise_by(run: Run, *, scope: str, usd: str | None, tokens: int | None, actor: str) -> None:
-    """Raise the limit of the run's task or team, in the unit that was hit; lets the run pass its levels again."""
+    """Raise the limit that was hit (task, team or the server's day), in its unit; the run may pass its levels again."""
     events.lock(run.team_id)
+    if scope == "server":
+        if not usd:
+            raise Invalid("The server's budget is in USD. Say by how many USD to raise it today.", field="usd")
+        ServerDay.objects.get_or_create(day=_today())
+        ServerDay.objects.filter(day=_today()).update(raised_usd=F("raised_usd") + Decimal(usd))
+        Run.objects.filter(pk=run.pk).update(budget_level="")
+        _changed(run.team_id, scope=scope, actor=actor, new=f"+{usd}")
+        return
     model, pk = (Task, run.task_id) if scope == "task" else (Team, run.team_id)
     defaults = (Decimal(str(budget.DEFAULT_TEAM_USD)), budget.DEFAULT_TEAM_TOKENS)
     changes: dict[str, object] = {}

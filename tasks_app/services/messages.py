@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
@@ -41,39 +41,41 @@ def send(
     text = mask_secrets(clean(body)).strip()
     _check(text, priority)
     events.lock(team_id)
-    sender = Agent.objects.filter(pk=sender_agent_id).first() if sender_agent_id else None
-    recipient = None if sender and to.strip().lower() in (LEAD, "the lead", "human") else _recipient(team_id, to)
-    if sender and recipient and sender.pk == recipient.pk:
-        raise Invalid("You cannot send a message to yourself.", field="to")
-    names = (sender.name if sender else LEAD, recipient.name if recipient else LEAD)
-    message = Message(
+    if dedupe_key and (known := Message.objects.filter(team_id=team_id, dedupe_key=dedupe_key[:120]).first()):
+        return known
+    sender, recipient = _ends(team_id, sender_agent_id, clean(to).strip())
+    message = Message.objects.create(
         pk=new_id(MESSAGE_PREFIX),
         team_id=team_id,
         sender=sender,
-        sender_name=names[0],
+        sender_name=sender.name if sender else LEAD,
         recipient=recipient,
-        recipient_name=names[1],
+        recipient_name=recipient.name if recipient else LEAD,
         body=text,
         priority=priority,
         dedupe_key=dedupe_key[:120] if dedupe_key else None,
         created_at=timezone.now(),
     )
-    try:
-        with transaction.atomic():
-            message.save(force_insert=True)
-    except IntegrityError:
-        return Message.objects.get(team_id=team_id, dedupe_key=message.dedupe_key)
-    touched = {keys.messages(team_id)} | {keys.agent(a.pk) for a in (sender, recipient) if a}
-    events.append(
-        team_id,
-        EventKind.MESSAGE_SENT,
-        actor=actor,
-        keys=touched,
-        data={"message": message.pk, "sender": names[0], "recipient": names[1]},
-    )
-    if recipient and (run := Run.objects.filter(agent=recipient, status=RunStatus.RUNNING.value).first()):
-        transaction.on_commit(partial(wake.run, run.pk), robust=True)
+    _tell(message, actor)
     return message
+
+
+def _ends(team_id: int, sender_agent_id: int | None, to: str) -> tuple[Agent | None, Agent | None]:
+    """Sender and recipient; None is the lead."""
+    sender = Agent.objects.filter(pk=sender_agent_id).first() if sender_agent_id else None
+    recipient = None if sender and to.lower() in (LEAD, "the lead", "human") else _recipient(team_id, to)
+    if sender and recipient and sender.pk == recipient.pk:
+        raise Invalid("You cannot send a message to yourself.", field="to")
+    return sender, recipient
+
+
+def _tell(message: Message, actor: str) -> None:
+    touched = {keys.messages(message.team_id)} | {keys.agent(a.pk) for a in (message.sender, message.recipient) if a}
+    data = {"message": message.pk, "sender": message.sender_name, "recipient": message.recipient_name}
+    events.append(message.team_id, EventKind.MESSAGE_SENT, actor=actor, keys=touched, data=data)
+    run = Run.objects.filter(agent_id=message.recipient_id or 0, status=RunStatus.RUNNING.value).first()
+    if run is not None:
+        transaction.on_commit(partial(wake.run, run.pk), robust=True)
 
 
 def _check(text: str, priority: str) -> None:
@@ -85,9 +87,8 @@ def _check(text: str, priority: str) -> None:
         raise Invalid(f"Priority is one of {', '.join(PRIORITIES)}.", field="priority")
 
 
-def _recipient(team_id: int, to: str) -> Agent:
+def _recipient(team_id: int, wanted: str) -> Agent:
     names = list(Agent.objects.filter(team_id=team_id).values_list("name", flat=True))
-    wanted = to.strip()
     found = (
         Agent.objects.filter(team_id=team_id, name=wanted).first()
         or Agent.objects.filter(team_id=team_id, name__iexact=wanted).first()

@@ -64,12 +64,7 @@ def create(team_id: int, draft: Draft, *, actor: str) -> Task:
     Raises `Invalid` naming the field: an empty title, bad criteria, a role or assignee that nobody in the team has, a
     dependency outside the team; `TooLarge` for texts beyond their limits.
     """
-    title = clean(draft.title).strip()
-    if not title:
-        raise Invalid("The title is empty. Say in a few words what is to be done.", field="title")
-    if len(draft.description) > TEXT_LIMIT:
-        raise TooLarge(f"The description is longer than {TEXT_LIMIT:,} characters.", field="description")
-    accepted, metadata = criteria.parse(draft.criteria), plain_metadata(draft.metadata)
+    words = _words(draft)
     team = events.lock(team_id)
     _must_have_someone(team_id, draft)
     needs = _needed(team_id, draft.depends_on)
@@ -78,9 +73,7 @@ def create(team_id: int, draft: Draft, *, actor: str) -> Task:
     task = Task.objects.create(
         team_id=team_id,
         number=number,
-        title=cut(title, TITLE_LIMIT),
-        description=clean(draft.description),
-        criteria=list(accepted),
+        **words,
         key=draft.key,
         type=draft.type,
         role=draft.role,
@@ -93,14 +86,27 @@ def create(team_id: int, draft: Draft, *, actor: str) -> Task:
         budget_tokens=draft.budget_tokens,
         plan_mode=draft.plan_mode,
         attempts_allowed=draft.attempts_allowed,
-        active_form=cut(clean(draft.active_form), TITLE_LIMIT),
-        metadata=metadata,
         created_by=actor[:80],
         created_at=timezone.now(),
     )
     Dependency.objects.bulk_create([Dependency(task=task, needs_id=pk) for pk in needs])
     append_event(EventKind.TASK_CREATED, task, actor=actor, data={"title": task.title, "depends_on": needs}, order=True)
     return task
+
+
+def _words(draft: Draft) -> dict[str, Any]:
+    title = clean(draft.title).strip()
+    if not title:
+        raise Invalid("The title is empty. Say in a few words what is to be done.", field="title")
+    if len(draft.description) > TEXT_LIMIT:
+        raise TooLarge(f"The description is longer than {TEXT_LIMIT:,} characters.", field="description")
+    return {
+        "title": cut(title, TITLE_LIMIT),
+        "description": clean(draft.description),
+        "criteria": list(criteria.parse(draft.criteria)),
+        "active_form": cut(clean(draft.active_form), TITLE_LIMIT),
+        "metadata": plain_metadata(draft.metadata),
+    }
 
 
 def plain_metadata(given: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -132,6 +138,7 @@ def _needed(team_id: int, given: Iterable[int]) -> list[int]:
 def append_event(
     kind: EventKind, task: Task, *, actor: str, data: Mapping[str, Any] | None = None, order: bool = True, **ids: Any
 ) -> None:
+    """Append an event about the task; `order`: the team's list of tasks becomes stale as well."""
     names = {keys.task(task.pk)} | ({keys.tasks(task.team_id)} if order else set())
     events.append(task.team_id, kind, actor=actor, keys=names, task_number=task.number, data=data, **ids)
 

@@ -155,3 +155,17 @@ def test_limits_can_be_set_and_taken_away(crew):
     assert (crew.task().budget_usd, crew.task().budget_tokens) == (None, None)
     with pytest.raises(NotFound):
         budgets.set_task(10**9, usd="1", tokens=None, actor="user:ada")
+
+
+def test_the_server_has_a_budget_for_all_real_teams_of_a_day_and_rehearsals_cost_nothing(crew, settings):
+    settings.DAY_USD = 10.0
+    held = crew.claim()
+    for rehearsal, level in ((True, Level.OK), (False, Level.USED_UP)):
+        Team.objects.update(rehearsal=rehearsal)
+        crew.record(held, cost=10.0 if rehearsal else 20.0)
+        Team.objects.update(used_usd=0)
+        assert budgets.read(held.id).level is level
+    reading = budgets.read(held.id)
+    assert (reading.scope, reading.used, reading.limit) == ("server", 10.0, 10.0)
+    budgets.raise_by(runs.get(held.id), scope="server", usd="10", tokens=None, actor="user:ada")
+    assert budgets.read(held.id).level is Level.OK

@@ -1,49 +1,14 @@
 """The crew tools as an agent calls them: good calls, bad arguments, refusals; never an exception but a lost lease."""
 
-import json
-
 import pytest
 
 from tasks_app.domain.errors import LeaseLost
-from tasks_app.models import Checkpoint, ContextEntry, Dependency, Event, Message, Run, Task
-from tasks_app.services import messages, tasks
 from tasks_app.tools import registry
-from tasks_app.tools.base import Caller
-from tests import factories
 from tests.services import world
+from tests.tools.calls import bad
 
 pytestmark = pytest.mark.django_db
 BIG = "🚀é漢" * 350_000
-
-
-@pytest.fixture
-def crew():
-    made = world.make(titles=("Build", "Test", "Write"), limits={"parallel": 3})
-    Task.objects.filter(pk=made.tasks[0].pk).update(criteria=["The page works.", "Tests pass."])
-    return made
-
-
-def caller(crew, task=0, agent=0):
-    held = crew.claim(task, agent)
-    who = crew.agents[agent]
-    return Caller(held.id, held.fence, held.team_id, who.pk, who.name, held.task_id, crew.tasks[task].number)
-
-
-@pytest.fixture
-def me(crew):
-    return caller(crew)
-
-
-def good(me, name, tool_use_id="", /, **arguments):
-    text, is_error = registry.call(name, me, arguments, tool_use_id)
-    assert not is_error, text
-    return text
-
-
-def bad(me, name, /, **arguments):
-    text, is_error = registry.call(name, me, arguments)
-    assert is_error, text
-    return text
 
 
 def test_there_are_twelve_tools_and_each_says_what_it_does_in_a_schema():
@@ -143,132 +108,6 @@ def test_arguments_that_are_no_object_are_refused(me, arguments):
     assert "arguments" in text
 
 
-def test_a_task_is_made_with_what_it_waits_for(me, crew):
-    made = json.loads(
-        good(me, "TaskCreate", subject="Docs", description="All of it", criteria=["ok", " "], addBlockedBy=["T-1", "2", "2"])
-    )
-    assert made == {"taskId": "4", "subject": "Docs", "status": "pending"}
-    task = Task.objects.get(number=4)
-    assert (task.criteria, task.created_by) == (["ok"], "agent:builder-1")
-    assert sorted(Dependency.objects.filter(task=task).values_list("needs__number", flat=True)) == [1, 2]
-
-
-def test_task_get_list_and_output_show_what_is_so(me, crew):
-    Dependency.objects.create(task=crew.tasks[1], needs=crew.tasks[0])
-    detail = json.loads(good(me, "TaskGet", taskId=2))
-    assert (detail["id"], detail["blockedBy"], detail["criteria"]) == ("2", ["1"], {"1": "It works."})
-    assert json.loads(good(me, "TaskGet", taskId="#1"))["blocks"] == ["2"]
-    listed = json.loads(good(me, "TaskList"))
-    assert [(t["id"], t["status"], t["owner"], t["blockedBy"]) for t in listed] == [
-        ("1", "in_progress", "builder-1", []),
-        ("2", "pending", "", ["1"]),
-        ("3", "pending", "", []),
-    ]
-    Task.objects.filter(pk=crew.tasks[0].pk).update(output=BIG)
-    assert len(good(me, "TaskOutput", task_id="1")) < 25_000
-
-
-def test_completing_needs_evidence_for_each_criterion_by_number_or_text_and_takes_effect_at_the_end(me, crew):
-    evidence = {"1": "opened it", "tests pass": "42 passed"}
-    text = good(me, "TaskUpdate", taskId="T-1", status="completed", evidence=evidence, summary="All there\0.")
-    assert "T-1 is completed. End your turn now." in text
-    report = Run.objects.get().report
-    assert (report["status"], report["summary"], set(report["evidence"])) == ("completed", "All there.", set(evidence))
-    assert crew.task().status == "in_progress"
-    good(me, "TaskUpdate", taskId="1", status="in_progress")
-    assert Run.objects.get().report is None, "it works on"
-
-
-def test_a_list_of_evidence_goes_by_the_order_of_the_criteria(me):
-    good(me, "TaskUpdate", taskId="1", status="completed", evidence=["opened it", "42 passed"])
-    assert Run.objects.get().report["evidence"] == {"1": "opened it", "2": "42 passed"}
-
-
-def test_giving_back_says_why_and_what_was_tried(me):
-    why = {"failure": "401", "approaches": ["key", 2]}
-    assert "goes back" in good(me, "TaskUpdate", taskId="1", status="pending", metadata=why)
-    assert Run.objects.get().report == {"status": "pending", "failure": "401", "approaches": ["key", "2"], "summary": ""}
-    assert "goes back" in good(me, "TaskStop", task_id="1")
-
-
-def test_ones_own_and_self_made_tasks_may_be_changed(me, crew):
-    good(me, "TaskCreate", subject="Sub", description="y")
-    good(me, "TaskUpdate", taskId="4", subject="Better", metadata={"area": "ui"})
-    assert "waits for it now" in good(me, "TaskUpdate", taskId="1", description="New", addBlocks=["4"])
-    task = Task.objects.get(number=4)
-    assert (task.title, task.metadata) == ("Better", {"area": "ui"})
-    assert Dependency.objects.get().task == task
-    assert good(me, "TaskUpdate", taskId="1") == "Nothing to change."
-
-
-def test_an_update_that_is_refused_in_part_changes_nothing_at_all(me, crew):
-    before = world.frozen(crew.team)
-    bad(me, "TaskUpdate", taskId="1", subject="Half", addBlockedBy=["2"], status="completed", evidence={"1": "x"})
-    bad(me, "TaskUpdate", taskId="1", subject="Half", addBlockedBy=["2"], addBlocks=["2"])
-    assert world.frozen(crew.team) == before
-
-
-def test_a_message_is_sent_once_whatever_repeats_the_call(me, crew):
-    """N19"""
-    for _ in range(4):
-        good(me, "SendMessage", "toolu_9", to="Builder-2", message="The schema is ready.")
-    assert Message.objects.count() == 1
-    assert world.kinds(crew.team).count("message.sent") == 1
-    good(me, "SendMessage", "toolu_10", to="builder-2", message="The schema is ready.")
-    assert Message.objects.count() == 2
-    good(me, "SendMessage", "x" * 500, to="builder-2", message="y")
-    good(me, "SendMessage", "x" * 500, to="builder-2", message="y")
-    assert Message.objects.count() == 3
-
-
-def test_a_message_to_an_agent_that_does_not_run_is_queued_and_says_so(me, crew):
-    """N16"""
-    assert "Queued for builder-2, who is not running" in good(me, "SendMessage", to="builder-2", message="x")
-    assert Message.objects.get().delivered_at is None
-    caller(crew, 1, 1)
-    assert "Sent to builder-2" in good(me, "SendMessage", to="builder-2", message="y")
-    assert "Sent to lead" in good(me, "SendMessage", to="lead", message="z")
-
-
-def test_an_agent_of_another_team_gets_no_message(me, crew):
-    """N16"""
-    other = factories.AgentFactory(name="zebra")
-    assert "not in this team" in bad(me, "SendMessage", to="zebra", message="x")
-    assert not Message.objects.filter(recipient=other).exists()
-
-
-def test_reading_messages_shows_the_latest_oldest_first(me, crew):
-    for n in range(25):
-        messages.send(crew.team.pk, sender_agent_id=None, to="builder-1", body=f"note {n}", actor="user:ada")
-    shown = json.loads(good(me, "ReadMessages"))
-    assert [m["message"] for m in shown] == [f"note {n}" for n in range(5, 25)]
-    assert shown[0]["from"] == "lead"
-
-
-def test_the_text_of_escalate_without_an_answer_is_no_consent(me):
-    assert "has not answered" in good(me, "Escalate", problem="401", options=[{"label": "Mock"}])
-
-
-def test_context_is_shared_by_version_and_read_by_name(me, crew):
-    assert "version 1" in good(me, "ShareContext", name=" api.url ", value={"a": ["漢\ud800\0", 1.5]}, version=0)
-    assert "version 2" in good(me, "ShareContext", name="api.url", value="x", version=1)
-    assert "is at version 2 by builder-1, not 1" in bad(me, "ShareContext", name="api.url", value="y", version=1)
-    assert "is at version 2 by builder-1, not 0" in bad(me, "ShareContext", name="api.url", value="y", version=0)
-    assert json.loads(good(me, "ReadContext", name="api.url")) == [
-        {"name": "api.url", "version": 2, "owner": "builder-1", "value": "x"}
-    ]
-    assert good(me, "ReadContext", name="nothing") == "There is nothing of that name."
-    good(me, "ShareContext", name="key", value={"api_key": "abcdef123456"})
-    assert ContextEntry.objects.get(name="key").value == {"api_key": "***"}
-
-
-def test_a_checkpoint_holds_where_everything_stands(me, crew):
-    assert "Saved checkpoint k" in good(me, "SaveCheckpoint", name="before\0 the migration")
-    saved = Checkpoint.objects.get()
-    assert (saved.name, saved.run_id, saved.by) == ("before the migration", me.run_id, "agent:builder-1")
-    assert [t["number"] for t in saved.data["tasks"]] == [1, 2, 3]
-
-
 WRITES = {
     "TaskCreate": {"subject": "x", "description": "y"},
     "TaskUpdate": {"taskId": "1", "subject": "New"},
@@ -290,18 +129,3 @@ def test_what_a_life_that_lost_its_run_still_calls_is_refused_and_changes_nothin
 
 def test_every_tool_either_writes_under_the_fence_or_only_reads():
     assert {name for name, tool in registry.TOOLS.items() if tool.writes} == set(WRITES)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_the_tools_commit_with_their_events():
-    crew = world.make(titles=("Build", "Test"))
-    me = caller(crew)
-    good(me, "TaskUpdate", taskId="1", subject="New", addBlockedBy=["2"])
-    assert Event.objects.filter(kind="task.edited", actor="agent:builder-1").count() == 2
-    assert tasks.open_blockers(me.task_id)[0].number == 2
-
-
-def test_hostile_text_goes_through_exact_where_it_is_valid(me, crew):
-    """N20"""
-    good(me, "SendMessage", to="builder-2", message="현\ud99c 보유현황 👩‍👩‍👧‍👦 \0 end")
-    assert Message.objects.get().body == "현\ufffd 보유현황 👩‍👩‍👧‍👦  end"
