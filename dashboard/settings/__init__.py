@@ -9,6 +9,7 @@ import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
 from dashboard.settings import env
+from tasks_app.domain.budget import DEFAULT_SERVER_USD_A_DAY
 from tasks_app.management.sockets import socket_path
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
@@ -176,6 +177,7 @@ LANGUAGE_CODE = "en"
 USE_I18N = False
 
 GRACE_S = env.number("CREWDESK_GRACE_S", 120, low=0, high=86400)
+DAY_USD = env.number("CREWDESK_DAY_USD", DEFAULT_SERVER_USD_A_DAY, low=0.01, high=10_000_000)  # all teams together, a day (UTC)
 WORKER_SLOTS = int(env.number("CREWDESK_WORKER_SLOTS", 8, low=1, high=500))
 CLAUDE_CLI = env.text("CREWDESK_CLAUDE_CLI")  # empty: the one that the SDK's wheel carries
 REHEARSE = env.flag("CREWDESK_REHEARSE", default=False)

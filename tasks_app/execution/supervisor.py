@@ -29,6 +29,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 SWEEP_S = 2.0
+LOAD_PER_CORE = 8.0
+"""Above this load nothing new is claimed: runs would only time out side by side."""
 RUN_BYTES = 400 * 1024 * 1024
 """A run is claimed only while the machine has so much memory to spare (stack.md §4)."""
 
@@ -69,7 +71,9 @@ class Supervisor:
             asyncio.run_coroutine_threadsafe(self._run(run_id), self._loop).result()
 
     def _has_room(self) -> bool:
-        return len(self._ports) < self.slots and psutil.virtual_memory().available > RUN_BYTES
+        """Nested caps: this process's slots, then what the machine has to spare (the team's cap is counted by the claim)."""
+        calm = psutil.getloadavg()[0] < LOAD_PER_CORE * (psutil.cpu_count() or 1)
+        return len(self._ports) < self.slots and calm and psutil.virtual_memory().available > RUN_BYTES
 
     async def _run(self, run_id: str) -> None:
         if run_id in self._ports or self._leaving:

@@ -7,7 +7,7 @@ from tasks_app.models.events import Event
 from tasks_app.models.messages import Message
 from tasks_app.models.runs import CostReading, MessageUsage, Run, Step
 from tasks_app.models.tasks import Dependency, Task, TaskRule
-from tasks_app.models.teams import Team, TeamAccess
+from tasks_app.models.teams import ServerDay, Team, TeamAccess
 from tasks_app.models.transcripts import TranscriptEntry
 from tasks_app.models.workers import Worker
 
@@ -22,6 +22,7 @@ __all__ = [
     "Message",
     "MessageUsage",
     "Run",
+    "ServerDay",
     "Step",
     "Task",
     "TaskRule",

@@ -45,3 +45,11 @@ class TeamAccess(models.Model):
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=["team", "user"], name="one_access_per_user_and_team"),)
+
+
+class ServerDay(models.Model):
+    """What all real teams together used on one day (UTC), for the server's own budget; rehearsals cost nothing."""
+
+    day = models.DateField(primary_key=True)
+    used_usd = models.DecimalField(max_digits=14, decimal_places=6, default=0)
+    raised_usd = models.DecimalField(max_digits=14, decimal_places=6, default=0)  # beyond CREWDESK_DAY_USD, by the lead

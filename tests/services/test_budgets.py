@@ -8,7 +8,7 @@ from tasks_app.domain.budget import Level
 from tasks_app.domain.errors import Invalid, NotFound
 from tasks_app.domain.statuses import DecisionKind, Reason
 from tasks_app.models import Decision, Run, Task, Team
-from tasks_app.services import budgets, decisions, runs
+from tasks_app.services import budgets, decisions, runs, steps
 from tests.services import world
 
 pytestmark = pytest.mark.django_db
@@ -162,7 +162,8 @@ def test_the_server_has_a_budget_for_all_real_teams_of_a_day_and_rehearsals_cost
     held = crew.claim()
     for rehearsal, level in ((True, Level.OK), (False, Level.USED_UP)):
         Team.objects.update(rehearsal=rehearsal)
-        crew.record(held, cost=10.0 if rehearsal else 20.0)
+        said = world.say(cost=world.cost("p", 10.0 if rehearsal else 20.0))
+        steps.record(held.id, held.fence, after=runs.get(held.id).last_seq, drafts=[said])
         Team.objects.update(used_usd=0)
         assert budgets.read(held.id).level is level
     reading = budgets.read(held.id)
