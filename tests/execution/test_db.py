@@ -1,0 +1,52 @@
+"""The bridge to the database: patient with a restart, and no longer than the leases last."""
+
+import asyncio
+
+import pytest
+from django.db import InterfaceError, OperationalError
+
+from tasks_app.domain.errors import LeaseLost
+from tasks_app.execution import db
+
+
+def failing(times, error, then="answer"):
+    left = [times]
+
+    def call(*args, **words):
+        if left[0]:
+            left[0] -= 1
+            raise error
+        return then, args, words
+
+    return call
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("error", [OperationalError("locked"), InterfaceError("closed")])
+def test_a_database_that_restarts_is_asked_again(error, monkeypatch):
+    monkeypatch.setattr(db.connection, "close", lambda: None)
+    assert db.patiently(failing(2, error), 1, a=2) == ("answer", (1,), {"a": 2})
+
+
+@pytest.mark.django_db
+def test_one_that_stays_away_fails_the_call(monkeypatch):
+    monkeypatch.setattr(db.connection, "close", lambda: None)
+    monkeypatch.setattr(db, "PATIENCE_S", 0.0)
+    with pytest.raises(OperationalError, match="gone"):
+        db.patiently(failing(9, OperationalError("gone")))
+
+
+@pytest.mark.parametrize("error", [LeaseLost("lost"), ValueError("a fault")])
+def test_what_is_no_fault_of_the_database_is_not_repeated(error):
+    call = failing(1, error)
+    with pytest.raises(type(error)):
+        db.patiently(call)
+    assert call()[0] == "answer", "it was called once"
+
+
+@pytest.mark.usefixtures("database_threads")
+def test_calls_run_beside_the_loop():
+    async def both():
+        return await asyncio.gather(db.call(failing(0, None)), db.call(failing(0, None)))
+
+    assert [found[0] for found in asyncio.run(both())] == ["answer", "answer"]

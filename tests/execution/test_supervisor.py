@@ -1,0 +1,168 @@
+"""A worker's own life: it drives what it is nudged for, hears of stops, gives up what it cannot hold, and leaves in order."""
+
+import asyncio
+import contextlib
+import tempfile
+import threading
+from collections.abc import Iterator
+
+import pytest
+from django.db import connection
+
+from tasks_app.domain.statuses import Reason
+from tasks_app.execution import supervisor
+from tasks_app.models import Run, Step, Worker
+from tasks_app.runners.port import Directive, Outcome, OutcomeKind
+from tasks_app.services import actions, runs, workers
+from tests.execution.lives import Scripted, reports, say
+from tests.services_fixtures import until
+
+pytestmark = pytest.mark.usefixtures("scripted")
+CAME_BACK = {
+    Directive.STOP: Outcome(OutcomeKind.STOPPED, Reason.STOPPED),
+    Directive.LEAVE: Outcome(OutcomeKind.PARKED, Reason.INTERRUPTED),
+    Directive.LOST: Outcome(OutcomeKind.LOST),
+}
+
+
+async def end_all():
+    """End the supervisor's own work, as the end of its process would."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+
+
+@contextlib.contextmanager
+def living(slots: int = 2) -> Iterator[supervisor.Supervisor]:
+    """A supervisor that ends with the test and gives its connections back."""
+    found = supervisor.Supervisor(slots=slots)
+    found.start()
+    try:
+        yield found
+    finally:
+        asyncio.run_coroutine_threadsafe(end_all(), found._loop).result(10)
+        found._loop.call_soon_threadsafe(found._loop.stop)
+        found._thread.join(10)
+        for pool in (found._beats, found._sweeps):
+            pool.submit(lambda: connection.close()).result(10)  # its own, not ours
+            pool.shutdown()
+        found._loop.close()
+
+
+@pytest.fixture
+def quick(crew, monkeypatch):
+    """A quick heart; the sweep out of the way; temporary files where they were."""
+    monkeypatch.setattr(supervisor, "HEARTBEAT_S", 0.05)
+    monkeypatch.setattr(supervisor, "SWEEP_S", 60.0)
+    monkeypatch.setattr(supervisor, "LOAD_PER_CORE", 1000.0)
+    monkeypatch.setattr(tempfile, "tempdir", None)
+
+
+@pytest.fixture
+def worker(quick) -> Iterator[supervisor.Supervisor]:
+    """A worker at work."""
+    with living() as found:
+        yield found
+
+
+def plays(*given):
+    Scripted.plays[:], Scripted.specs[:] = list(given), []
+
+
+def nudged(worker, crew):
+    """Claim the task and nudge the worker for its run, as Celery's thread does; returns the run's id and the thread."""
+    run = runs.claim_task(crew.tasks[0].pk, agent_id=crew.agents[0].pk, actor="system")
+    thread = threading.Thread(target=worker.run, args=(run.pk,))
+    thread.start()
+    return run.pk, thread
+
+
+async def waits(spec, port):
+    """A play that works until the system wants something else."""
+    await port.emit([say("I work.")])
+    return CAME_BACK[await port.directive_changed()]
+
+
+def test_a_nudge_is_driven_to_the_end_and_a_second_one_changes_nothing(worker, crew):
+    plays(reports("completed", evidence={"1": "yes"}))
+    run_id, thread = nudged(worker, crew)
+    thread.join(20)
+    assert (Run.objects.get().status, Run.objects.get().worker) == ("completed", worker.name)
+    worker.run(run_id)
+    assert len(Scripted.specs) == 1
+
+
+def test_its_heart_keeps_the_lease_and_brings_the_stop(worker, crew):
+    plays(waits)
+    run_id, thread = nudged(worker, crew)
+    until(lambda: Step.objects.exists())
+    Run.objects.update(lease_until=1.0)
+    until(lambda: Run.objects.get().lease_until > 1.0)
+    actions.stop_run(run_id, actor="user:ada")
+    thread.join(20)
+    assert (Run.objects.get().status, Run.objects.get().detail) == ("killed", "Stopped by ada.")
+
+
+def test_a_run_that_was_taken_over_is_given_up(worker, crew):
+    plays(waits)
+    run_id, thread = nudged(worker, crew)
+    until(lambda: Step.objects.exists())
+    Run.objects.update(fence=7, worker="other:1:1")
+    thread.join(20)
+    assert (Run.objects.get(pk=run_id).status, Run.objects.get().fence) == ("running", 7)
+
+
+def test_without_a_heartbeat_for_long_it_gives_everything_up_before_anybody_else_may_have_it(worker, crew, monkeypatch):
+    plays(waits)
+    _, thread = nudged(worker, crew)
+    until(lambda: Step.objects.exists())
+    monkeypatch.setattr(supervisor, "FENCE_OFF_S", 0.2)
+
+    def away(*_, **__):
+        raise supervisor.db.OperationalError("away")
+
+    monkeypatch.setattr(workers, "heartbeat", away)
+    thread.join(20)
+    assert not thread.is_alive()
+    assert Run.objects.get().status == "running", "nothing was written; the lease runs out"
+
+
+def test_on_leaving_it_parks_what_it_runs_takes_nothing_new_and_is_forgotten(worker, crew):
+    assert Worker.objects.get().name == worker.name
+    plays(waits)
+    run_id, thread = nudged(worker, crew)
+    until(lambda: Step.objects.exists())
+    worker.leave().result(20)
+    thread.join(20)
+    run = Run.objects.get(pk=run_id)
+    assert (run.status, run.reason, run.interrupted) == ("pending", "interrupted", True)
+    assert not Worker.objects.exists()
+    worker.run(run_id)
+    assert Run.objects.get().fence == 1
+
+
+def test_it_runs_no_more_than_it_has_places_for(worker, crew):
+    worker.slots = 0
+    run = runs.claim_task(crew.tasks[0].pk, agent_id=crew.agents[0].pk, actor="system")
+    worker.run(run.pk)
+    assert (Run.objects.get().status, Run.objects.get().fence) == ("pending", 0)
+
+
+def test_a_sweep_finds_what_no_nudge_reached(quick, crew, hints, monkeypatch):
+    monkeypatch.setattr(supervisor, "SWEEP_S", 0.05)
+    hints.nudging = False
+    run = runs.claim_task(crew.tasks[0].pk, agent_id=crew.agents[0].pk, actor="system")
+    Run.objects.update(nudged_at=0)
+    plays(reports("completed", evidence={"1": "yes"}))
+    with living():
+        until(lambda: Run.objects.get(pk=run.pk).status == "completed")
+
+
+def test_a_worker_that_starts_takes_back_what_the_dead_of_its_host_held(crew, worker):
+    held = crew.claim(worker=f"{worker.host}:1:1")
+    Run.objects.filter(pk=held.id).update(host=worker.host)
+    again = supervisor.Supervisor(slots=2)
+    again._thread = threading.Thread(target=lambda: None)
+    again.start()
+    assert (Run.objects.get().status, Run.objects.get().reason) == ("pending", "worker_lost")
