@@ -19,6 +19,7 @@ django.setup()
 
 from django.db.models import Sum  # noqa: E402
 
+from bench.audit_script import Scripted  # noqa: E402
 from tasks_app.domain.events import EventKind  # noqa: E402
 from tasks_app.domain.statuses import DecisionStatus, RunStatus, TaskStatus  # noqa: E402
 from tasks_app.models import CostReading, Decision, Event, MessageUsage, Run, Step, Task, Team  # noqa: E402
@@ -26,7 +27,10 @@ from tasks_app.models import CostReading, Decision, Event, MessageUsage, Run, St
 
 @dataclass
 class Report:
-    """What was found; `asked` counts decisions by task title and kind, `parked` how often a run was parked on one."""
+    """What was found; `asked` counts decisions by task title and kind, `parked` how often a run was parked on one.
+
+    `scripted` has sums of rehearsals whose script prices every turn: what was counted against what was scripted.
+    """
 
     teams: int = 0
     tasks: int = 0
@@ -36,6 +40,7 @@ class Report:
     asked: dict[str, int] = field(default_factory=dict)
     summaries: dict[str, str] = field(default_factory=dict)
     parked: int = 0
+    scripted: dict[str, float] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
 
 
@@ -50,6 +55,10 @@ def audit(*, must_be_done: bool = True) -> Report:
         report.handoffs += Run.objects.filter(team=team).aggregate(n=Sum("handoffs"))["n"] or 0
         for check in (_sequence, _tasks, _leases, _steps, _decisions, _usage):
             report.violations += [f"{team.slug}: {line}" for line in check(team)]
+        scripted = Scripted(team)
+        report.violations += [f"{team.slug}: {line}" for line in scripted.check()]
+        for name, value in scripted.sums.as_words().items():
+            report.scripted[name] = report.scripted.get(name, 0) + value
         if must_be_done:
             report.violations += [f"{team.slug}: {line}" for line in _done(team)]
         report.summaries |= dict(Task.objects.filter(team=team).values_list("title", "output"))

@@ -1,0 +1,68 @@
+"""`python -m bench NAME [--json] [--database sqlite|postgres] [--quick]`: runs one benchmark and prints what it found."""
+
+import argparse
+import os
+import signal
+import sys
+import time
+from importlib import import_module
+from types import FrameType
+
+import django
+from rich.console import Console
+
+from bench import machine, place
+from bench.cluster import NoPostgres
+from bench.registry import BENCHES
+from bench.report import Report, as_json, show
+
+
+def arguments() -> argparse.ArgumentParser:
+    """Return the command line."""
+    epilog = "\n".join(f"  {name:<9} {bench.summary}" for name, bench in BENCHES.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", description=__doc__, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("name", choices=BENCHES, metavar="NAME", help="which one; they are listed below")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--database", choices=("sqlite", "postgres"), default="sqlite")
+    parser.add_argument("--quick", action="store_true", help="small and fast: to see that it works, not to quote")
+    parser.add_argument("--seed", type=int, default=1, help="what chance decides (chaos, pages)")
+    parser.add_argument("--tasks", type=int, default=0, help="number of tasks (chaos, schedule); 0: as the benchmark likes")
+    parser.add_argument("--acts", type=int, default=-1, help="chaos: at most so many acts; 0: undisturbed")
+    return parser
+
+
+def main() -> int:
+    """Run it; returns the exit code: 1 when something happened that must not, 2 when it cannot run here."""
+    given = arguments().parse_args()
+    bench = BENCHES[given.name]
+    signal.signal(signal.SIGALRM, _too_long)
+    signal.signal(signal.SIGTERM, _too_long)
+    signal.alarm(int(bench.limit_s))
+    try:
+        with place.made(given.database, small_disk_mib=bench.small_disk_mib, **bench.settings) as here:
+            django.setup()
+            found_on = machine.here(database=given.database)
+            begun = time.monotonic()
+            report: Report = import_module(bench.module).run(here, given)
+            report.seconds = time.monotonic() - begun
+    except NoPostgres as error:
+        print(error, file=sys.stderr)
+        return 2
+    finally:
+        signal.alarm(0)
+    if given.json:
+        print(as_json(report, found_on, vars(given)))
+    else:
+        show(report, found_on, Console(width=None if sys.stdout.isatty() else int(os.environ.get("COLUMNS", "140"))))
+    return 1 if report.failures else 0
+
+
+def _too_long(number: int, frame: FrameType | None) -> None:
+    """Time is up, or somebody ends us: unwind, so that nothing is left behind."""
+    raise SystemExit(f"ended by {signal.Signals(number).name}: {'it took too long' if number == signal.SIGALRM else 'asked to'}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

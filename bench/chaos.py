@@ -1,0 +1,146 @@
+"""Chaos: a rehearsed team works while a killer does to its installation what life does; then the auditor reads the log."""
+
+import argparse
+import contextlib
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.db import connection, connections
+
+from bench import auditor, desk, leftovers, story
+from bench.desk import Desk
+from bench.killer import Killer
+from bench.place import ROOT, Place
+from bench.report import Report
+from bench.story import Story
+from tasks_app.models import Run, Task, Team
+
+WORKERS = 3
+TRY_AGAIN_S = 1.0
+
+
+def run(place: Place, options: argparse.Namespace) -> Report:
+    """Play the story once with the seed; every violation is a failure of the report."""
+    tasks = options.tasks or (12 if options.quick else 100)
+    report = Report("chaos")
+    told = story.make(tasks=tasks, seed=options.seed)
+    with desk.running(place, workers=WORKERS) as house, _story_files(told) as (plan, lead):
+        killer = Killer(house, options.seed, most=1000 if options.acts < 0 else options.acts)
+        begun = time.monotonic()
+        killer.start()
+        try:
+            ended = _play(place, plan, lead, limit_s=60 + 9 * tasks)
+        finally:
+            killer.stop()
+        took = time.monotonic() - begun
+        connections.close_all()
+        _look_at_the_rest(report, house)
+        found = auditor.audit()
+        left_s = house.leave()
+        report.failures += leftovers.processes(place.home) + leftovers.files(place.home)
+        report.failures += ended + found.violations + _asked(told, found)
+        _figures(report, killer, found, took=took, left_s=left_s, place=place)
+        if report.failures:
+            report.notes.append(f"the desk's last words: {house.text()[-600:]}")
+    report.notes += [f"seed {options.seed}: {dict(told.kinds)}", f"acts: {'; '.join(killer.acts) or 'none'}"]
+    report.notes += [f"left out: {what} ({why})" for what, why in killer.left.items()]
+    return report
+
+
+@contextlib.contextmanager
+def _story_files(told: Story) -> Iterator[tuple[Path, Path]]:
+    with tempfile.TemporaryDirectory(prefix="crewdesk-story-") as folder:
+        yield told.write(Path(folder))
+
+
+def _play(place: Place, plan: Path, lead: Path, *, limit_s: float) -> list[str]:
+    """Start the team and answer for it until its end. The lead's command may die of what is killed: then it is started again."""
+    end = time.monotonic() + limit_s
+    started = _command(place, "start", str(plan), "--rehearse", "--json", limit_s=60)
+    while (answer := _last_json(started)) is None and time.monotonic() < end:
+        time.sleep(TRY_AGAIN_S)
+        started = _command(place, "start", str(plan), "--rehearse", "--json", limit_s=60)
+    if answer is None:
+        return [f"the team did not start: {started.stderr[-500:]}"]
+    why = "time was up"
+    while (left := end - time.monotonic()) > 1:
+        waited = _command(
+            place, "wait", answer["team"], "--lead", str(lead), "--json", "--timeout", f"{left:.0f}", limit_s=left + 30
+        )
+        ending = _last_json(waited)
+        if ending is not None and ending["outcome"] == "completed":
+            return []
+        why = ending["why"] if ending else waited.stderr[-500:]
+        time.sleep(TRY_AGAIN_S)
+    return [f"the team did not come to its end: {why}"]
+
+
+def _command(place: Place, *words: str, limit_s: float) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "manage.py", "team", *words]
+    try:
+        return subprocess.run(argv, cwd=ROOT, env=place.env, capture_output=True, text=True, timeout=limit_s, check=False)
+    except subprocess.TimeoutExpired as late:
+        return subprocess.CompletedProcess(argv, 1, "", f"did not end: {late}")
+
+
+def _last_json(done: subprocess.CompletedProcess[str]) -> dict[str, Any] | None:
+    try:
+        found = json.loads(done.stdout)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _look_at_the_rest(report: Report, house: Desk) -> None:
+    """After all of that the pages must still come."""
+    try:
+        desk.until(house.answers, seconds=20, words="a page after the chaos")
+    except desk.TooLate as late:
+        report.failures.append(str(late))
+
+
+def _asked(told: Story, found: auditor.Report) -> list[str]:
+    """The lead was asked what the story asks, once each; a task whose attempt failed by crashes may ask once more per attempt."""
+    repeated = set(
+        Run.objects.exclude(task__title__startswith="fails").filter(attempt__gt=1).values_list("task__title", flat=True)
+    )
+    wrong = []
+    for what in sorted({*told.asks, *found.asked}):
+        title = what.partition(" / ")[0]
+        expected, asked = told.asks.get(what, 0), found.asked.get(what, 0)
+        if title not in repeated and asked != expected:
+            wrong.append(f"asked {asked} times instead of {expected}: {what}")
+    return wrong
+
+
+def _figures(report: Report, killer: Killer, found: auditor.Report, *, took: float, left_s: float, place: Place) -> None:
+    team = Team.objects.first()
+    done = Task.objects.filter(team=team, status="completed").count() if team else 0
+    report.add("tasks completed, each exactly once", "tasks", [done])
+    report.add("time to the end", "s", [took])
+    report.add("acts of the killer", "acts", [len(killer.acts)])
+    for kind, count in sorted(killer.done.items()):
+        report.add(f"  {kind}", "acts", [count])
+    report.add("runs", "runs", [found.runs])
+    report.add("takeovers", "lives", [found.handoffs])
+    report.add("events, gapless", "events", [found.events])
+    report.add("violations", "", [len(report.failures)])
+    report.add("external effects that happened twice", "effects", [_repeated_effects(team)])
+    report.add("time to leave in order", "s", [left_s])
+    for name, value in found.scripted.items():
+        report.add(name, "", [value])
+    connection.close()
+
+
+def _repeated_effects(team: Team | None) -> int:
+    """How often a shell command of an agent ran once more than scripted: at-least-once by nature, shown, not forbidden."""
+    lines: list[str] = []
+    for log in Path(team.workspace).glob("T-*.log") if team else []:
+        lines += [f"{log.name} {line}" for line in log.read_text("utf-8", "replace").splitlines()]
+    return len(lines) - len(set(lines))

@@ -1,0 +1,173 @@
+"""A whole installation in a benchmark's place: `manage.py up` with N workers, its processes in sight, ended for certain."""
+
+import contextlib
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import psutil
+
+from bench.place import ROOT, Place
+from tasks_app.management import layout
+
+T = TypeVar("T")
+READY_S = 90.0
+WORDS = {"worker": "celery", "claude": "--output-format", "web": "daphne", "valkey": "valkey-server"}
+
+
+class TooLate(Exception):
+    """Something did not come in time."""
+
+
+def until(what: Callable[[], T], *, seconds: float, pause_s: float = 0.02, words: str = "it") -> T:
+    """Return the first true answer of `what`; raises `TooLate` where there is none in time."""
+    end = time.monotonic() + seconds
+    while not (answer := what()):
+        if time.monotonic() > end:
+            raise TooLate(f"{words} did not come within {seconds:g} s")
+        time.sleep(pause_s)
+    return answer
+
+
+def free_port() -> int:
+    """Return a port of 127.0.0.1 that nobody uses now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def of_home(home: Path, kind: str) -> list[psutil.Process]:
+    """Return the processes of that kind that belong to the home, found by environment or command line, not by parent."""
+    return [process for process, line in _ours(home) if WORDS[kind] in line]
+
+
+def all_of_home(home: Path) -> list[str]:
+    """Return the command lines of whatever still belongs to the home, agents' shells included."""
+    return [f"{process.pid} {line[:100]}" for process, line in _ours(home) if process.pid != os.getpid()]
+
+
+def _ours(home: Path) -> Iterator[tuple[psutil.Process, str]]:
+    for process in psutil.process_iter(["pid"]):
+        try:
+            line = " ".join(process.cmdline())
+            ours = str(home) in line or any(str(home) in value for value in process.environ().values())
+            if ours and process.status() != psutil.STATUS_ZOMBIE and not _descends_from_us_by_tool(process):
+                yield process, line
+        except psutil.Error:
+            continue
+
+
+def _descends_from_us_by_tool(process: psutil.Process) -> bool:
+    """Our own process and those that only look: they carry the home in their environment too."""
+    return process.pid == os.getpid() or "multiprocessing" in " ".join(process.cmdline())
+
+
+@dataclass
+class Desk:
+    """One `up`. `more` holds processes started beside it; `end` ends everything that belongs to the home."""
+
+    place: Place
+    workers: int = 1
+    port: int = field(default_factory=free_port)
+    process: subprocess.Popen[bytes] | None = None
+    more: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def start(self) -> "Desk":
+        """Start it and wait until the pages answer."""
+        argv = [sys.executable, "manage.py", "up", "--no-browser", "--rehearse"]
+        argv += ["--port", str(self.port), "--workers", str(self.workers)]
+        with self.output.open("ab") as file:
+            self.process = subprocess.Popen(
+                argv, cwd=ROOT, env=self.place.env | {"COLUMNS": "200"}, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
+                start_new_session=True,
+            )  # fmt: skip
+        until(self._up, seconds=READY_S, words="the desk")
+        return self
+
+    @property
+    def output(self) -> Path:
+        """What `up` has said; beside the home, which may be a full disk."""
+        return self.place.home.with_suffix(".out")
+
+    def text(self) -> str:
+        """Return the end of what `up` has said."""
+        return self.output.read_text("utf-8", "replace")[-3000:] if self.output.exists() else ""
+
+    def extra_worker(self, number: int, *, host: str = "") -> subprocess.Popen[bytes]:
+        """Start a worker beside `up`, under the name of number `number`; `host`: with that host name (root only)."""
+        service = layout.worker(number, slots=4, home=self.place.home, env=self.place.env)
+        argv = list(service.argv)
+        if host:
+            argv = ["unshare", "--uts", "sh", "-c", f'hostname {host} && exec "$@"', "sh", *argv]
+        with service.log.open("ab") as file:
+            started = subprocess.Popen(
+                argv, cwd=ROOT, env=self.place.env, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True
+            )
+        self.more.append(started)
+        return started
+
+    def _up(self) -> bool:
+        assert self.process is not None
+        if self.process.poll() is not None:
+            raise RuntimeError(f"up ended with {self.process.returncode}: {self.text()}")
+        return "Sign in" in self.text() and self.answers()
+
+    def answers(self) -> bool:
+        """Whether the web server answers now."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/sign-in/", timeout=5) as answer:
+                return int(answer.status) == 200
+        except OSError:
+            return False
+
+    def link(self) -> str:
+        """Return a fresh sign-in link."""
+        found = re.search(r"http://\S+", self.place.manage("sign_in_link").stdout)
+        path = re.sub(r"^http://[^/]+", "", found[0]) if found else ""
+        return f"http://127.0.0.1:{self.port}{path}"
+
+    def leave(self) -> float:
+        """End it in order; returns how many seconds that took."""
+        begun = time.monotonic()
+        for each in self.more:
+            _kill_group(each)
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(20)
+        return time.monotonic() - begun
+
+    def end(self) -> None:
+        """End it however it is: in order, then by force."""
+        self.leave()
+        if self.process is not None:
+            _kill_group(self.process)
+        for process, _ in list(_ours(self.place.home)):
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+        self.output.unlink(missing_ok=True)
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@contextlib.contextmanager
+def running(place: Place, *, workers: int = 1) -> Iterator[Desk]:
+    """Yield a started desk; nothing of it is left afterwards."""
+    desk = Desk(place, workers)
+    try:
+        yield desk.start()
+    finally:
+        desk.end()

@@ -1,0 +1,28 @@
+"""The benchmarks: a name → its module. Adding one is a file with `run(place, options) -> Report` and a line here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where a benchmark is, what it says in one line, and what its place needs."""
+
+    module: str
+    summary: str
+    limit_s: float
+    """It ends by itself within this time, by force if need be."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """CREWDESK_* variables of its place, in lower case without the prefix."""
+    small_disk_mib: int = 0
+
+
+BENCHES: dict[str, Bench] = {
+    "chaos": Bench(
+        "bench.chaos",
+        "a rehearsed team while everything is killed; ends with the auditor",
+        1800,
+        {"worker_slots": "4", "db_pool": "8"},
+        small_disk_mib=2048,
+    ),
+}
