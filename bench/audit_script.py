@@ -49,7 +49,7 @@ class Sums:
             return {}
         return {
             "messages counted, each a turn of the script": self.messages,
-            "turns played again after a death": self.repeated,
+            "turns played again after a death or a parking": self.repeated,
             "tokens scripted for them": self.scripted_tokens,
             "tokens counted": self.counted_tokens,
             "USD scripted for them": round(self.scripted_usd, 6),
@@ -114,11 +114,15 @@ class Scripted:
         self.sums.counted_usd += counted
 
     def _is_undisturbed(self, run: Run) -> bool:
-        """Whether every life of the run had one process and that one reported its cost."""
-        names = set(CostReading.objects.filter(run=run).values_list("process", flat=True))
-        whole = {f"{run.pk}:{fence}:1" for fence in range(1, run.fence + 1)}
-        self.sums.unreported_processes += len(whole - names) + sum(1 for name in names if not name.endswith(":1"))
-        return bool(names) and names == whole and not run.handoffs
+        """Whether every process of every life of the run came to report its cost; they are named run:fence:number."""
+        names = CostReading.objects.filter(run=run).values_list("process", flat=True)
+        numbers: dict[int, set[int]] = {fence: set() for fence in range(1, run.fence + 1)}
+        for name in names:
+            _, fence, number = name.split(":")[:3]
+            numbers.setdefault(int(fence), set()).add(int(number))
+        silent = sum(max(1, *found, 1) - len(found) for found in numbers.values())
+        self.sums.unreported_processes += silent
+        return not silent and not run.handoffs
 
 
 def turns_by_figures(parts: list[Part]) -> dict[Key, Place]:
@@ -146,15 +150,15 @@ def _every_turn(turns: list[Turn], *, required: bool) -> Iterator[tuple[Turn, bo
 
 
 def _turns(run: Run, played: Counter[Key], places: Mapping[Key, Place], *, undisturbed: bool) -> Iterator[str]:
-    """A completed run has played every turn of one part; undisturbed, each exactly once."""
+    """A completed run has played every turn of one part, each at most once per life: what was parked is played again."""
     if run.status != RunStatus.COMPLETED.value or not played:
         return
     part = places[next(reversed(played))].part
     missing = [key for key, place in places.items() if place.part == part and place.required and key not in played]
     if missing and undisturbed:
         yield f"run {run.pk} of {run.task.label}: {len(missing)} of its turns were never counted"
-    if undisturbed and max(played.values()) > 1:
-        yield f"run {run.pk} of {run.task.label}: a turn was counted twice"
+    if undisturbed and max(played.values()) > run.fence:
+        yield f"run {run.pk} of {run.task.label}: a turn was counted {max(played.values())} times in {run.fence} lives"
 
 
 def usd(usage: Usage) -> float:

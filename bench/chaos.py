@@ -33,9 +33,8 @@ def run(place: Place, options: argparse.Namespace) -> Report:
     with desk.running(place, workers=WORKERS) as house, _story_files(told) as (plan, lead):
         killer = Killer(house, options.seed, most=1000 if options.acts < 0 else options.acts)
         begun = time.monotonic()
-        killer.start()
         try:
-            ended = _play(place, plan, lead, limit_s=60 + 9 * tasks)
+            ended = _play(place, plan, lead, killer, limit_s=60 + 9 * tasks)
         finally:
             killer.stop()
         took = time.monotonic() - begun
@@ -59,15 +58,14 @@ def _story_files(told: Story) -> Iterator[tuple[Path, Path]]:
         yield told.write(Path(folder))
 
 
-def _play(place: Place, plan: Path, lead: Path, *, limit_s: float) -> list[str]:
+def _play(place: Place, plan: Path, lead: Path, killer: Killer, *, limit_s: float) -> list[str]:
     """Start the team and answer for it until its end. The lead's command may die of what is killed: then it is started again."""
     end = time.monotonic() + limit_s
     started = _command(place, "start", str(plan), "--rehearse", "--json", limit_s=60)
-    while (answer := _last_json(started)) is None and time.monotonic() < end:
-        time.sleep(TRY_AGAIN_S)
-        started = _command(place, "start", str(plan), "--rehearse", "--json", limit_s=60)
+    answer = _last_json(started)
     if answer is None:
         return [f"the team did not start: {started.stderr[-500:]}"]
+    killer.start()
     why = "time was up"
     while (left := end - time.monotonic()) > 1:
         waited = _command(

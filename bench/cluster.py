@@ -71,9 +71,8 @@ class Cluster:
 
     def _control(self, verb: str, *more: str, check: bool = True) -> None:
         options = ("-o", f"{OPTIONS} -c unix_socket_directories='{self.folder}'") if verb in ("start", "restart") else ()
-        self._run(
-            "pg_ctl", "-D", str(self.data), "-w", "-t", "60", "-l", str(self.folder / "log"), *options, *more, verb, check=check
-        )
+        files = ("-D", str(self.data), "-l", str(self.folder / "log"))
+        self._run("pg_ctl", *files, "-w", "-t", "60", *options, *more, verb, check=check)
 
     def _run(self, program: str, *arguments: str, check: bool = True) -> None:
         who = pwd.getpwnam(USER) if os.geteuid() == 0 else None

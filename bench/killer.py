@@ -76,7 +76,8 @@ class Killer:
     def stop(self) -> None:
         """Stop killing; thaw what is frozen."""
         self._stopped.set()
-        self._thread.join()
+        if self._thread.is_alive():
+            self._thread.join()
         self._thaw(everything=True)
 
     def _live(self) -> None:

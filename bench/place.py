@@ -39,9 +39,8 @@ class Place:
             check=False,
         )
         if check and done.returncode:
-            raise RuntimeError(
-                f"manage.py {' '.join(words)} ended with {done.returncode}: {(done.stderr or done.stdout)[-1500:]}"
-            )
+            said = (done.stderr or done.stdout)[-1500:]
+            raise RuntimeError(f"manage.py {' '.join(words)} ended with {done.returncode}: {said}")
         return done
 
 

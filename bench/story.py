@@ -111,18 +111,20 @@ def _parts(number: int, kind: str, chance: random.Random) -> list[dict[str, Any]
     work = priced(_bash("echo {agent} {attempt} >> {task}.log", wait=round(chance.uniform(0, 0.8), 2)))
     end = [priced({"say": "I report {task}.", "call": {"complete": f"{kind} is done"}}), priced({"say": "That was {task}."})]
     if kind == "fails":
-        report = {
-            "taskId": "{task}",
-            "status": "pending",
-            "metadata": {"failure": "It does not work.", "approaches": ["One way"]},
-        }
-        again = [priced(_bash("echo again {attempt} >> {task}.log")), *end]
         gives_up = [
-            priced({"say": "It does not work.", "call": {"crew": "TaskUpdate", "input": report}}),
+            priced({"say": "It does not work.", "call": {"crew": "TaskUpdate", "input": _GIVEN_BACK}}),
             priced({"say": "I give up."}),
         ]
+        again = [priced(_bash("echo again {attempt} >> {task}.log")), *end]
         return [{"task": key, "attempt": 1, "turns": [work, *gives_up]}, {"task": key, "attempt": "2+", "turns": again}]
     return [{"task": key, "turns": [*_MIDDLE[kind](priced, work), *end]}]
+
+
+_GIVEN_BACK = {
+    "taskId": "{task}",
+    "status": "pending",
+    "metadata": {"failure": "It does not work.", "approaches": ["One way"]},
+}
 
 
 def _bash(command: str, *, wait: float = 0.0) -> Turn:
