@@ -24,7 +24,7 @@ GONE = "There is no such agent, or you have no access to it."
 
 @require_GET
 def agent(request: HttpRequest, pk: int) -> HttpResponse:
-    """Show an agent and the transcript of one of its runs: the newest, or the one asked for (`run`)."""
+    """Show an agent and the transcript of one of its runs: the open or else the newest one, or the one asked for (`run`)."""
     page = Page.open(request, "agent", str(pk))
     return _render(page, _find(page, pk))
 
@@ -65,7 +65,8 @@ def _acts(card: AgentCard, actor: str) -> dict[str, Act]:
 def _render(page: Page, card: AgentCard, *, problem: DomainError | None = None) -> HttpResponse:
     get = page.request.GET
     runs = steps.heads(card.pk)
-    run = next((head for head in runs if head.id == get.get("run")), runs[0] if runs else None)
+    newest = next((head for head in runs if head.open), runs[0] if runs else None)
+    run = next((head for head in runs if head.id == get.get("run")), newest)
     only = get.get("only", "") if get.get("only", "") in steps.FILTERS else ""
     before = get.get("before", "")
     upto = int(before) if before.isascii() and before.isdigit() and len(before) < 10 else 0

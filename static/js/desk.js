@@ -19,6 +19,7 @@
 
   // "Sending…" lasts ten seconds at most; a second press within them does nothing.
   const sending = new Map();
+  let answered = false;
   const say = (form, text) => {
     const status = form.querySelector("[data-answer-status]");
     if (!status) return;
@@ -53,12 +54,15 @@
     const status = event.detail?.ctx?.response?.raw?.status ?? event.detail?.ctx?.response?.status ?? 0;
     if (status >= 500) failed(form, "server error");
     else sending.delete(form.dataset.answer);
+    answered = status > 0 && status < 400;
   });
 
   // After an answer the next request's heading has the focus.
-  document.addEventListener("htmx:after:swap", () => {
+  document.addEventListener("htmx:after:settle", () => {
     arm();
-    if (document.activeElement === document.body) document.querySelector("[data-decision] h2")?.focus({ preventScroll: true });
+    if (!answered) return;
+    answered = false;
+    (document.querySelector("[data-decision] h2") ?? document.querySelector("#main h1"))?.focus({ preventScroll: true });
   });
 
   // A menu closes with Escape and when something else is pressed.

@@ -1,0 +1,88 @@
+"""The data of the browser tests: two teams in the middle of their work, one rehearsed, everything that waits, fails and is lost.
+
+`python manage.py shell` runs `build()` in the database of a real server.
+"""
+
+import time
+from typing import Any
+
+from django.test import Client
+
+from tests import factories as make
+from tests.payloads import PAYLOADS
+
+MANY_STEPS = 45
+
+
+def build() -> dict[str, Any]:
+    """Make everything and return what the tests address it by."""
+    lead = make.UserFactory(username="anna")
+    atlas, borealis = _atlas(lead), _borealis(lead)
+    browser = Client()
+    browser.force_login(lead, "django.contrib.auth.backends.ModelBackend")
+    return {**atlas, **borealis, "session": browser.cookies["crewdesk_session"].value}
+
+
+def _lease() -> float:
+    return time.time() + 86_400
+
+
+def _atlas(lead: Any) -> dict[str, Any]:
+    team = make.TeamFactory(
+        name="Atlas", slug="atlas", lead=lead, budget_usd=60, used_usd="41.20", used_tokens=1_840_000, cost_known=True,
+        created_at=make.ago(hours=2, minutes=31),
+    )  # fmt: skip
+    ada = make.AgentFactory(team=team, name="ada", used=True, now_text="Editing api/views.py")
+    ben = make.AgentFactory(team=team, name="ben", used=True, context_tokens=185_000)
+    make.AgentFactory(team=team, name="cleo", role="tester")
+    done = [make.TaskFactory(team=team, number=n, title=f"Finished part {n}", done=True) for n in range(1, 14)]
+    run = make.RunFactory(task__team=team, task__number=20, task__title="Build the API", agent=ada, lease_until=_lease())
+    _transcript(run)
+    failed = make.TaskFactory(team=team, number=21, title="Time zones in invoices", gave_up=True)
+    for attempt, agent in ((1, ada), (2, ben)):
+        make.RunFactory(task=failed, agent=agent, attempt=attempt, failed=True, dossier=DOSSIER, guidance="Use UTC.")
+    make.TaskFactory(team=team, number=22, title="Release notes", needs=[failed, run.task])
+    make.TaskFactory(team=team, number=23, title="Rounding of totals", needs=done[:1])
+    late = make.RunFactory(task__team=team, task__number=24, task__title="Import old invoices", agent=ben, lease_until=_lease())
+    type(late).objects.filter(pk=late.pk).update(started_at=make.ago(minutes=40))
+    permission = make.DecisionFactory(run=late)
+    make.MessageFactory(team=team, sender=ada, recipient=ben)
+    for kind in ("team.started", "task.claimed", "decision.opened"):
+        make.EventFactory(team=team, kind=kind, actor="user:anna", task_number=20, agent_id=ada.pk)
+    return {"task": failed.pk, "agent": ada.pk, "permission": permission.pk, "run": run.pk}
+
+
+DOSSIER = {
+    "error": "pytest: 4 failed, 212 passed",
+    "approaches": ["Pinned tzdata", "Skipped the DST tests"],
+    "last_steps": ["tool_call: Bash"],
+    "diff": "--- a/tz.py\n+++ b/tz.py\n@@ -1 +1 @@\n-old\n+new\n",
+    "criteria_met": ["Lint is clean."],
+}
+
+
+def _transcript(run: Any) -> None:
+    said = "I'll **rebuild** it.\n\n# Plan\n\n- `make`\n- <script>alert(1)</script>\n\n[docs](https://example.org)"
+    make.StepFactory(run=run, seq=1, kind="prompt", text="You are ada.\n" * 8, data={"from": "system"})
+    make.StepFactory(run=run, seq=2, text=said)
+    make.StepFactory(run=run, seq=3, kind="tool_call", text="Bash", data={"input": {"command": "make"}}, tool_use_id="t")
+    make.StepFactory(
+        run=run, seq=4, kind="tool_result", text="\x1b[31mboom\x1b[0m\n" * 9, data={"is_error": True}, tool_use_id="t"
+    )
+    for seq in range(5, MANY_STEPS + 1):
+        make.StepFactory(run=run, seq=seq, text=f"Step number {seq}")
+    type(run).objects.filter(pk=run.pk).update(last_seq=MANY_STEPS)
+
+
+def _borealis(lead: Any) -> dict[str, Any]:
+    team = make.TeamFactory(name="Borealis", slug="borealis", lead=lead, rehearsal=True)
+    made = {}
+    for kind in ("plan", "question", "escalation", "budget", "stall"):
+        run = make.RunFactory(task__team=team, task__title=f"Needs a {kind}", agent__team=team, lease_until=_lease())
+        made[kind] = make.DecisionFactory(run=run, kind=kind, parked=kind == "plan").pk
+    risky = {**PAYLOADS["permission"], "risk": {"level": "high", "sentences": ["Deletes files outside its folder."]}}
+    run = make.RunFactory(task__team=team, agent__team=team, lease_until=_lease())
+    made["risky"] = make.DecisionFactory(run=run, payload=risky, expires_at=make.ago(minutes=-10)).pk
+    make.RunFactory(task__team=team, agent__team=team, agent__name="lost-one", lost=True)
+    made["closed"] = make.DecisionFactory(run=run, kind="stall", answered=True, choice="wait").pk
+    return made

@@ -1,0 +1,234 @@
+"""The pages in a real Chromium: readable by all, quiet in the console, safe against wrong presses, whole without scripts."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from tests.services_fixtures import Daphne, Valkey, running_daphne
+
+pytest_plugins = ["tests.services_fixtures"]
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (Debian: apt-get install chromium)"),
+]
+World = dict[str, Any]
+AXE = Path(__file__).parents[1] / "vendor/axe-4.14.1.min.js"
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+SIZES = {"desk": (1280, 860), "phone": (390, 844)}
+INERT_MS = 700
+expect.set_options(timeout=10_000)
+
+
+@pytest.fixture(scope="module")
+def server(valkey: Valkey) -> Iterator[Daphne]:
+    with running_daphne(valkey.url) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def world(server: Daphne) -> World:
+    found = server.python("import json; from tests.dashboard import browser_world; print(json.dumps(browser_world.build()))")
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def contexts(server: Daphne, world: World, chromium: Browser) -> Iterator[Any]:
+    made: list[BrowserContext] = []
+
+    def make(size: str = "desk", *, signed_in: bool = True, scripts: bool = True) -> BrowserContext:
+        width, height = SIZES[size]
+        phone = size == "phone"
+        context = chromium.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="light",
+            is_mobile=phone,
+            has_touch=phone,
+            java_script_enabled=scripts,
+        )
+        if signed_in:
+            context.add_cookies([{"name": "crewdesk_session", "value": world["session"], "url": server.url}])
+        made.append(context)
+        return context
+
+    yield make
+    for context in made:
+        context.close()
+
+
+@pytest.fixture
+def desk(contexts: Any) -> Page:
+    """A signed-in page on a desktop."""
+    return contexts().new_page()
+
+
+def addresses(world: World) -> dict[str, str]:
+    kinds = ("permission", "plan", "question", "escalation", "budget", "stall", "risky", "closed")
+    return {
+        "overview": "/", "inbox": "/inbox/", "teams": "/teams/", "team": "/teams/atlas/", "table": "/teams/atlas/?view=table",
+        "task": f"/tasks/{world['task']}/", "agent": f"/agents/{world['agent']}/", "history": "/history/",
+        "new team": "/teams/new/?example=1", "not found": "/nope/",
+    } | {kind: f"/inbox/{world[kind]}/" for kind in kinds}  # fmt: skip
+
+
+@pytest.mark.parametrize("size", list(SIZES))
+def test_every_page_is_accessible_fits_the_screen_and_says_nothing_in_the_console(
+    server: Daphne, world: World, contexts: Any, size: str
+) -> None:
+    page = contexts(size).new_page()
+    said: list[str] = []
+    page.on("console", lambda line: said.append(line.text) if line.type in {"error", "warning"} else None)
+    page.on("pageerror", lambda error: said.append(str(error)))
+    problems: list[str] = []
+    for name, address in addresses(world).items():
+        answer = page.goto(server.url + address)
+        assert answer is not None
+        assert answer.status == (404 if name == "not found" else 200)
+        if page.evaluate("document.documentElement.scrollWidth") > SIZES[size][0]:
+            problems.append(f"{name}: wider than the screen")
+        problems += [f"{name}: {found}" for found in axe(page)]
+        page.emulate_media(color_scheme="dark")
+        problems += [f"{name}, dark: {found}" for found in axe(page, ["color-contrast"])]
+        page.emulate_media(color_scheme="light")
+        page.set_viewport_size({"width": SIZES[size][0], "height": SIZES[size][1]})
+    assert problems == []
+    assert [line for line in said if "404 (Not Found)" not in line] == []
+
+
+def test_the_sign_in_page_is_accessible(server: Daphne, contexts: Any) -> None:
+    page = contexts("phone", signed_in=False).new_page()
+    page.goto(server.url + "/inbox/")
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    assert axe(page) == []
+
+
+def axe(page: Page, rules: list[str] = RULES) -> list[str]:
+    """Return what axe finds, with the whole page in view: nothing is hidden under the bars that stick to the edges."""
+    size = page.viewport_size
+    assert size
+    whole = page.evaluate("document.documentElement.scrollHeight")
+    page.set_viewport_size({"width": size["width"], "height": max(whole, size["height"])})
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE.read_text())
+    found = page.evaluate("(rules) => axe.run({runOnly: rules})", rules)
+    return [f"{one['id']} at {[node['target'] for node in one['nodes']][:3]}" for one in found["violations"]]
+
+
+def test_an_answer_is_inert_for_a_moment_after_its_request_has_appeared(server: Daphne, world: World, desk: Page) -> None:
+    posts = posted(desk)
+    desk.goto(f"{server.url}/inbox/{world['budget']}/")
+    desk.get_by_role("button", name="Finish with a smaller model").click()
+    desk.wait_for_timeout(200)
+    assert posts == []
+    desk.wait_for_timeout(INERT_MS)
+    desk.get_by_role("button", name="Finish with a smaller model").click()
+    expect(desk.get_by_text("To finish with a smaller model: ")).to_be_visible()
+    assert len(posts) == 1
+
+
+def test_a_double_click_sends_one_answer_and_leaves_the_next_request_alone(server: Daphne, world: World, desk: Page) -> None:
+    posts = posted(desk)
+    desk.goto(f"{server.url}/inbox/{world['escalation']}/")
+    desk.wait_for_timeout(INERT_MS)
+    desk.get_by_role("button", name="Send answer").dblclick()
+    expect(desk.get_by_text("Answered: ")).to_be_visible()
+    desk.wait_for_timeout(300)
+    assert len(posts) == 1
+    assert f"/inbox/{world['escalation']}/" not in desk.url
+    assert desk.evaluate("document.activeElement.tagName") == "H2"
+
+
+def test_a_risky_call_needs_two_presses_in_two_places(server: Daphne, world: World, desk: Page) -> None:
+    posts = posted(desk)
+    desk.goto(f"{server.url}/inbox/{world['risky']}/")
+    desk.wait_for_timeout(INERT_MS)
+    first = desk.get_by_text("Allow once…")
+    first.click()
+    second = desk.get_by_role("button", name="Yes, run it once")
+    expect(second).to_be_visible()
+    one, other = first.bounding_box(), second.bounding_box()
+    assert one
+    assert other
+    assert one["y"] + one["height"] <= other["y"] or other["y"] + other["height"] <= one["y"]
+    assert posts == []
+    desk.keyboard.press("Escape")
+    expect(second).to_be_hidden()
+
+
+def test_a_refused_answer_keeps_the_text_and_says_why(server: Daphne, world: World, desk: Page) -> None:
+    desk.goto(f"{server.url}/inbox/{world['plan']}/")
+    desk.wait_for_timeout(INERT_MS)
+    desk.get_by_label("Comments").fill("")
+    desk.get_by_role("button", name="Send back with comments").click()
+    expect(desk.get_by_role("alert")).to_contain_text("Say what to change")
+    desk.wait_for_timeout(INERT_MS)
+    desk.get_by_label("Comments").fill("Add tests.")
+    desk.get_by_role("button", name="Send back with comments").click()
+    expect(desk.get_by_text("Sent back: ")).to_be_visible()
+
+
+def test_a_server_that_cannot_be_reached_is_said_at_the_button_and_the_text_is_kept(
+    server: Daphne, world: World, desk: Page
+) -> None:
+    desk.goto(f"{server.url}/inbox/{world['stall']}/")
+    desk.wait_for_timeout(INERT_MS)
+    desk.get_by_label("Note to the agent").fill("Take your time.")
+    desk.route("**/answer/", lambda route: route.abort())
+    desk.get_by_role("button", name="Wait").click()
+    expect(desk.get_by_text("Not delivered: the server cannot be reached. Your text is kept. Try again.")).to_be_visible()
+    desk.unroute("**/answer/")
+    desk.route("**/answer/", lambda route: route.fulfill(status=500, body="<main id='main'>broken</main>"))
+    desk.get_by_role("button", name="Wait").click()
+    expect(desk.get_by_text("Not delivered: server error. Your text is kept. Try again.")).to_be_visible()
+    assert desk.get_by_label("Note to the agent").input_value() == "Take your time."
+
+
+def test_a_transcript_follows_until_the_reader_scrolls_up(server: Daphne, world: World, desk: Page) -> None:
+    desk.goto(f"{server.url}/agents/{world['agent']}/")
+    follow = desk.get_by_role("button", name="Follow")
+    expect(follow).to_have_text("Follow: on")
+    log = desk.get_by_role("log")
+    assert log.evaluate("(node) => node.scrollHeight - node.scrollTop - node.clientHeight") < 40
+    log.evaluate("(node) => { node.scrollTop = 0; }")
+    expect(follow).to_have_text("Follow: off")
+    expect(desk.get_by_text("Step number 45")).to_have_count(1)
+
+
+def test_the_theme_is_kept_and_set_before_the_page_is_drawn(server: Daphne, world: World, desk: Page) -> None:
+    desk.goto(server.url + "/")
+    desk.get_by_role("button", name="Colours: as the system. Change").click()
+    desk.get_by_role("button", name="Colours: light. Change").click()
+    desk.reload()
+    expect(desk.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+def test_without_scripts_a_team_is_paused_and_a_question_is_answered(server: Daphne, world: World, contexts: Any) -> None:
+    page = contexts(scripts=False).new_page()
+    page.goto(server.url + "/teams/borealis/")
+    page.get_by_role("button", name="Pause new work").click()
+    expect(page.get_by_text("Borealis is paused")).to_be_visible()
+    page.get_by_role("button", name="Resume").click()
+    page.goto(f"{server.url}/inbox/{world['question']}/")
+    page.get_by_label("ISO code").check()
+    page.get_by_role("button", name="Send answer").click()
+    expect(page.get_by_text("Answered: ")).to_be_visible()
+
+
+def posted(page: Page) -> list[str]:
+    """Return a list that grows with each POST of the page."""
+    found: list[str] = []
+    page.on("request", lambda request: found.append(request.url) if request.method == "POST" else None)
+    return found
