@@ -42,7 +42,8 @@ import json
 from tasks_app.models import Event, Message, TranscriptEntry
 m = Message.objects.get()
 held = sum(m.pk in entry for entry in TranscriptEntry.objects.values_list("entry", flat=True))
-print(json.dumps([m.delivered_at is not None, m.read_at is not None, Event.objects.filter(kind="message.delivered").count(), held]))
+handed = Event.objects.filter(kind="message.delivered").count()
+print(json.dumps([m.delivered_at is not None, m.read_at is not None, handed, held]))
 """
 
 

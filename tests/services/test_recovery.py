@@ -47,6 +47,13 @@ def test_a_live_lease_is_left_alone_and_an_expired_one_gives_the_run_back(crew):
     assert later.fence == held.fence + 1
 
 
+def test_a_lease_that_was_renewed_between_the_look_and_the_taking_is_left_alone(crew):
+    held = crew.claim()
+    before = world.frozen(crew.team)
+    assert recovery._take_back(held.id, held.fence, check_lease=True) is False
+    assert world.frozen(crew.team) == before
+
+
 def test_a_run_that_waited_for_an_answer_is_taken_back_parked_and_goes_on_when_it_is_answered(crew):
     held = crew.claim()
     decision = decisions.open_for_run(held.id, held.fence, world.ask())
