@@ -30,6 +30,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=1, help="what chance decides (chaos, pages)")
     parser.add_argument("--tasks", type=int, default=0, help="number of tasks (chaos, schedule); 0: as the benchmark likes")
     parser.add_argument("--acts", type=int, default=-1, help="chaos: at most so many acts; 0: undisturbed")
+    parser.add_argument("--keep", default="", metavar="FOLDER", help="chaos: copy logs and rows there")
     return parser
 
 

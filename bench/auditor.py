@@ -149,7 +149,10 @@ def _decisions(team: Team) -> Iterator[str]:
         if decision.pk not in answers:
             yield f"decision {decision.pk} is answered without an event"
         if decision.consumed_at is None:
-            yield f"decision {decision.pk} was answered and its effect never reached the transcript"
+            facts = (
+                f"{decision.kind} of {decision.run_id}, delivered to life {decision.delivered_fence}, parked {decision.parked}"
+            )
+            yield f"decision {decision.pk} was answered and its effect never reached the transcript ({facts})"
     for decision in Decision.objects.filter(
         team=team, status=DecisionStatus.WITHDRAWN.value, run__status=RunStatus.COMPLETED.value
     ):

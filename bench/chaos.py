@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from django.core.management import call_command
 from django.db import connection, connections
 
 from bench import auditor, desk, leftovers, story
@@ -19,6 +21,7 @@ from bench.killer import Killer
 from bench.place import ROOT, Place
 from bench.report import Report
 from bench.story import Story
+from tasks_app.domain.statuses import Reason, RunStatus
 from tasks_app.models import Run, Task, Team
 
 WORKERS = 3
@@ -42,6 +45,8 @@ def run(place: Place, options: argparse.Namespace) -> Report:
         _look_at_the_rest(report, house)
         found = auditor.audit()
         left_s = house.leave()
+        if options.keep:
+            _keep(place, Path(options.keep))
         report.failures += leftovers.processes(place.home) + leftovers.files(place.home)
         report.failures += ended + found.violations + _asked(told, found)
         _figures(report, killer, found, took=took, left_s=left_s, place=place)
@@ -50,6 +55,13 @@ def run(place: Place, options: argparse.Namespace) -> Report:
     report.notes += [f"seed {options.seed}: {dict(told.kinds)}", f"acts: {'; '.join(killer.acts) or 'none'}"]
     report.notes += [f"left out: {what} ({why})" for what, why in killer.left.items()]
     return report
+
+
+def _keep(place: Place, folder: Path) -> None:
+    """Copy the logs and a dump of the database, for whoever looks into a violation."""
+    shutil.copytree(place.home / "log", folder / "log", dirs_exist_ok=True)
+    with (folder / "data.json").open("w") as file:
+        call_command("dumpdata", "tasks_app", stdout=file, verbosity=0)
 
 
 @contextlib.contextmanager
@@ -104,10 +116,9 @@ def _look_at_the_rest(report: Report, house: Desk) -> None:
 
 
 def _asked(told: Story, found: auditor.Report) -> list[str]:
-    """The lead was asked what the story asks, once each; a task whose attempt failed by crashes may ask once more per attempt."""
-    repeated = set(
-        Run.objects.exclude(task__title__startswith="fails").filter(attempt__gt=1).values_list("task__title", flat=True)
-    )
+    """The lead was asked what the story asks, once each; a task that failed by what was killed may ask once more per attempt."""
+    failed = Run.objects.filter(status=RunStatus.FAILED.value).exclude(reason=Reason.REPORTED.value)
+    repeated = set(failed.values_list("task__title", flat=True))
     wrong = []
     for what in sorted({*told.asks, *found.asked}):
         title = what.partition(" / ")[0]

@@ -104,6 +104,9 @@ class Killer:
     def _pick(self, kind: str) -> psutil.Process | None:
         frozen = {process.pid for _, process in self._frozen}
         found = [process for process in of_home(self.desk.place.home, kind) if process.pid not in frozen]
+        if kind == "worker":  # one that holds runs, where there is one: an idle one is no loss
+            busy = {process.ppid() for process in of_home(self.desk.place.home, "claude")}
+            found = [process for process in found if process.pid in busy] or found
         return self._random.choice(sorted(found, key=lambda process: process.pid)) if found else None
 
     def _kill(self, kind: str) -> bool:

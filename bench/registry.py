@@ -25,4 +25,6 @@ BENCHES: dict[str, Bench] = {
         {"worker_slots": "4", "db_pool": "8"},
         small_disk_mib=2048,
     ),
+    "record": Bench("bench.record", "steps stored per second by one worker, and the floors", 300),
+    "schedule": Bench("bench.schedule", "time lost between ready and started, 500 tasks and 50 agents", 900),
 }

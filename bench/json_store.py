@@ -1,0 +1,72 @@
+"""The peer: a task list in one JSON file behind a file lock, as many agent tools keep it. The same work as ours, no more."""
+
+import fcntl
+import json
+import multiprocessing
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+
+class JsonStore:
+    """Tasks in a file: read whole, changed, written whole, under an exclusive lock."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @contextmanager
+    def _locked(self) -> Iterator[list[dict[str, Any]]]:
+        with self.path.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            tasks = json.loads(self.path.read_text())
+            yield tasks
+            new = self.path.with_suffix(".new")
+            new.write_text(json.dumps(tasks))
+            new.replace(self.path)
+
+    def claim(self, who: str) -> int | None:
+        """Take the first pending task; None when there is none."""
+        with self._locked() as tasks:
+            for task in tasks:
+                if task["status"] == "pending":
+                    task["status"], task["owner"] = "in_progress", who
+                    return int(task["id"])
+        return None
+
+    def complete(self, number: int) -> None:
+        """Mark a task as completed."""
+        with self._locked() as tasks:
+            tasks[number]["status"] = "completed"
+
+
+def _work(path: Path, who: str, took: Any) -> None:
+    store = JsonStore(path)
+    while True:
+        begun = time.perf_counter()
+        number = store.claim(who)
+        if number is None:
+            return
+        store.complete(number)
+        took.put((time.perf_counter() - begun) * 1000)
+
+
+def claim_all(*, tasks: int, workers: int) -> list[float]:
+    """Let processes claim and complete all tasks; returns the milliseconds of each."""
+    context = multiprocessing.get_context("spawn")
+    with tempfile.TemporaryDirectory(prefix="crewdesk-json-") as folder:
+        path = Path(folder) / "tasks.json"
+        text = "Do this carefully, and say how you know that it is done. " * 10
+        path.write_text(
+            json.dumps([{"id": n, "title": f"Task {n}", "description": text, "status": "pending"} for n in range(tasks)])
+        )
+        took: Any = context.Queue()
+        crowd = [context.Process(target=_work, args=(path, f"agent{n}", took)) for n in range(workers)]
+        for each in crowd:
+            each.start()
+        found = [float(took.get(timeout=60)) for _ in range(tasks)]
+        for each in crowd:
+            each.join(10)
+    return found

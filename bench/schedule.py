@@ -1,0 +1,110 @@
+"""Schedule: a plan of 500 tasks and 50 agents; how long a ready task and a free agent wait for each other."""
+
+import argparse
+import random
+import time
+from collections import defaultdict
+from datetime import datetime
+from typing import Any
+
+from django.db import connections
+
+from bench import crew, desk, instant_worker, json_store, parts
+from bench.place import Place
+from bench.report import Goal, Report
+from tasks_app.domain.statuses import TaskStatus
+from tasks_app.models import Dependency, Run, Task, Team
+from tasks_app.services import scheduling
+
+assert instant_worker.app  # plans may name the type here too
+WORKERS = 2
+
+
+def run(place: Place, options: argparse.Namespace) -> Report:
+    """Play the plan with runs that only wait, on two workers."""
+    report = Report("schedule")
+    tasks = options.tasks or (60 if options.quick else 500)
+    agents, seconds = (10, (0.5, 1.5)) if options.quick else (50, (2.0, 6.0))
+    with parts.running(place) as house:
+        for number in range(1, WORKERS + 1):
+            house.worker(number, slots=-(-agents // WORKERS), app="bench.instant_worker")
+        begun = time.monotonic()
+        team = crew.start(_plan(tasks, agents, seconds, random.Random(options.seed)))
+        report.add("start a team of that size", "s", [time.monotonic() - begun])
+        try:
+            desk.until(lambda: _left(team) == 0, seconds=60 + tasks, pause_s=0.5, words="the end of the plan")
+        except desk.TooLate as late:
+            report.failures.append(f"{late}: {_left(team)} tasks are left")
+        took = time.monotonic() - begun
+        _figures(report, team, took)
+        _peer(report, tasks, agents)
+        report.notes.append(
+            f"{tasks} tasks in chains and fans, {agents} agents, runs of {seconds[0]:g} to {seconds[1]:g} s, {WORKERS} workers"
+        )
+    return report
+
+
+def _plan(tasks: int, agents: int, seconds: tuple[float, float], chance: random.Random) -> str:
+    rows: list[dict[str, Any]] = []
+    for number in range(1, tasks + 1):
+        row = {
+            "key": f"t{number}",
+            "title": f"Task {number}",
+            "description": f"[wait {chance.uniform(*seconds):.2f}]",
+            "criteria": ["done"],
+            "role": "worker",
+            "type": "instant",
+        }
+        before = list(range(max(1, number - 60), max(1, number - 40)))
+        if before and chance.random() < 0.5:
+            row["depends_on"] = [f"t{need}" for need in sorted(set(chance.choices(before, k=2)))]
+        rows.append(row)
+    return crew.plan("Schedule", agents=agents, tasks=rows, parallel=agents)
+
+
+def _left(team: Team) -> int:
+    try:
+        return Task.objects.filter(team=team).exclude(status=TaskStatus.COMPLETED.value).count()
+    finally:
+        connections.close_all()
+
+
+def _figures(report: Report, team: Team, took: float) -> None:
+    free: dict[int, datetime] = defaultdict(lambda: team.created_at)
+    done = dict(Task.objects.filter(team=team).values_list("pk", "completed_at"))
+    needs: dict[int, list[int]] = defaultdict(list)
+    for task_id, need in Dependency.objects.filter(task__team=team).values_list("task_id", "needs_id"):
+        needs[task_id].append(need)
+    lost, claimed, started = [], [], []
+    for run in Run.objects.filter(team=team, started_at__isnull=False).order_by("started_at"):
+        ready = max([team.created_at, *(done[need] for need in needs[run.task_id] if done[need])])
+        since = max(ready, free[run.agent_id])
+        lost.append(_ms(since, run.started_at))
+        claimed.append(_ms(since, run.created_at))
+        started.append(_ms(run.created_at, run.started_at))
+        free[run.agent_id] = run.ended_at or run.started_at
+    report.add("lost per task between ready (and an agent free) and started", "ms", lost, Goal("p99", 200))
+    report.add("  of it until the scheduler gave it out", "ms", claimed)
+    report.add("  of it until a worker had it", "ms", started)
+    report.add("the whole plan", "s", [took])
+    report.add("a tick with nothing to do", "ms", [_tick(team) for _ in range(20)])
+    twice = Run.objects.filter(team=team).count() - Task.objects.filter(team=team).count()
+    if twice:
+        report.failures.append(f"{twice} more runs than tasks")
+
+
+def _ms(since: Any, until: Any) -> float:
+    return max(0.0, (until - since).total_seconds() * 1000)
+
+
+def _tick(team: Team) -> float:
+    begun = time.perf_counter()
+    scheduling.tick(team.pk)
+    return (time.perf_counter() - begun) * 1000
+
+
+def _peer(report: Report, tasks: int, agents: int) -> None:
+    """The same hand-out by the file-lock JSON store that many tools keep: what one claim costs there."""
+    peer = "JSON file with a lock"
+    took = json_store.claim_all(tasks=tasks, workers=min(agents, 8))
+    report.add("one claim and completion", "ms", took, peer=peer)
