@@ -4,7 +4,7 @@ from decimal import Decimal, InvalidOperation
 
 from django.http import QueryDict
 
-from tasks_app.domain.errors import Invalid
+from tasks_app.domain.errors import Invalid, TooLarge
 from tasks_app.domain.text import clean
 
 MAX_TEXT = 20_000
@@ -13,10 +13,13 @@ MAX_TOKENS = 10**12
 
 
 def text(post: QueryDict, name: str, limit: int = MAX_TEXT, *, needed: str = "") -> str:
-    """Return a text, cleaned, with line ends as \\n and trimmed; `needed` is what to say when it is empty."""
+    """Return a text, cleaned, with line ends as \\n and trimmed. `needed` is what to say when it is empty.
+
+    Raises `TooLarge` (413) beyond `limit` code points.
+    """
     value = clean(post.get(name, "")).replace("\r\n", "\n").strip()
     if len(value) > limit:
-        raise Invalid(f"The text has {len(value):,} characters; at most {limit:,} are taken.", field=name)
+        raise TooLarge(f"The text has {len(value):,} characters; at most {limit:,} are taken.", field=name)
     if needed and not value:
         raise Invalid(needed, field=name)
     return value

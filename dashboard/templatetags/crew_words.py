@@ -239,12 +239,21 @@ EVENT: dict[str, str] = {
     EventKind.AGENT_RESUMED: "let the agent work again",
     EventKind.NOTE: "noted",
 }
+
+
+def _fact(name: str, value: object) -> str:
+    text = one_line(str(value), 160)
+    if name == "reason":
+        return reason_word(text).lower()
+    return choice_word(text) if name == "choice" else text
+
+
 EVENT_FACTS = ("title", "choice", "reason", "detail", "why", "guidance", "name", "scope", "level", "text", "recipient")
 
 
 @register.filter
 def event_words(line: Line) -> str:
     """What happened, with the facts that people want: `asked: builder-2 wants to run: make`."""
-    facts = [one_line(str(line.data[name]), 160) for name in EVENT_FACTS if line.data.get(name)]
+    facts = [_fact(name, line.data[name]) for name in EVENT_FACTS if line.data.get(name)]
     words = EVENT.get(line.kind, line.kind)
     return f"{words}: {' · '.join(facts)}" if facts else words

@@ -72,7 +72,7 @@ def test_reassigning_to_an_agent_of_another_team_is_refused_and_keeps_the_text(a
     assert "my words</textarea>" in html_of(response)
 
 
-@pytest.mark.parametrize("fields", [{"agent": "x"}, {"agent": "9" * 30}, {"start": "zz"}, {"guidance": "x" * 20_001}])
+@pytest.mark.parametrize("fields", [{"agent": "x"}, {"agent": "9" * 30}, {"start": "zz"}])
 def test_nonsense_in_the_form_of_a_reassignment_is_refused_in_words(act, task, fields):
     response = act("task-action", task.pk, **{"do": "reassign", "start": "clean", "agent": "", "guidance": "", **fields})
     assert response.status_code == 422
@@ -134,6 +134,18 @@ def test_a_message_to_nobody_is_refused_and_the_text_is_kept(act, agent):
     assert "There is no agent “adda”" in words_of(response)
     assert "Keep going.</textarea>" in html_of(response)
     assert not Message.objects.exists()
+
+
+def test_a_message_beyond_the_limit_gets_413_and_one_within_it_arrives_exactly(act, agent):
+    assert act("message-send", "atlas", to="ada", body="🚀é漢" * 7_000).status_code == 413
+    body = "현보유현황 👩‍👩‍👧‍👦 end " * 100
+    act("message-send", "atlas", to="ada", body=body)
+    assert Message.objects.get().body == body.strip()
+
+
+def test_lone_surrogates_and_nul_do_not_reach_the_database(act, agent):
+    act("message-send", "atlas", to="ada", body="현\ud99c \0 end".encode("utf-8", "surrogatepass").decode("latin-1"))
+    assert "\0" not in Message.objects.get().body
 
 
 def test_a_message_from_an_agents_page_leads_back_there(act, agent):

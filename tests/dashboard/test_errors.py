@@ -3,7 +3,7 @@
 import pytest
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.http import Http404
-from django.test import RequestFactory
+from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from dashboard.views import errors
@@ -60,6 +60,16 @@ def test_an_unknown_address_is_a_page_in_words(desk):
     assert response.status_code == 404
     assert "There is no such page" in words_of(response)
     assert "default-src 'none'" in response["Content-Security-Policy"]
+
+
+def test_a_body_over_the_limit_is_said_in_words_where_the_token_is_looked_for_too(lead, settings):
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(lead)
+    browser.get("/")  # sets the CSRF cookie
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
+    response = browser.post("/teams/atlas/message/", {"body": "x" * 2000})
+    assert response.status_code == 413
+    assert "That is too large" in words_of(response)
 
 
 def test_a_body_over_the_limit_gets_413_in_words(desk, settings):

@@ -90,7 +90,6 @@ BAD = [
     (DecisionKind.ESCALATION, {"choice": "answer", "option": "Delete all"}, "is not one of the options"),
     (DecisionKind.BUDGET, {"choice": "raise", "usd": "lots"}, "The amount is not a number."),
     (DecisionKind.BUDGET, {"choice": "raise", "usd": "-1"}, "The amount must be at least"),
-    (DecisionKind.STALL, {"choice": "wait", "note": "x" * 20_001}, "at most 20,000 are taken"),
 ]
 
 
@@ -100,6 +99,14 @@ def test_an_answer_that_cannot_be_taken_says_why_and_changes_nothing(ask, answer
     response = answer(decision, **fields)
     assert response.status_code == 422
     assert words in words_of(response)
+    assert decision.status == DecisionStatus.OPEN
+
+
+def test_a_note_that_is_too_long_gets_413_in_words(ask, answer):
+    decision = ask()
+    response = answer(decision, choice="deny", note="🚀é漢" * 7_000)
+    assert response.status_code == 413
+    assert "The text has 21,000 characters; at most 20,000 are taken." in words_of(response)
     assert decision.status == DecisionStatus.OPEN
 
 
