@@ -27,4 +27,8 @@ BENCHES: dict[str, Bench] = {
     ),
     "record": Bench("bench.record", "steps stored per second by one worker, and the floors", 300),
     "schedule": Bench("bench.schedule", "time lost between ready and started, 500 tasks and 50 agents", 900),
+    "pages": Bench("bench.pages", "server time and queries of each page with 1,000,000 events", 900),
+    "approve": Bench("bench.approve", "from the click on Approve to the agent that goes on, attached and parked", 600),
+    "parked": Bench("bench.parked", "what a request costs while nobody answers it", 900),
+    "recover": Bench("bench.recover", "kill -9 of a worker until the next step of its runs, same host and other host", 900),
 }

@@ -1,0 +1,150 @@
+"""Recover: kill -9 of a worker, then how long until each of its runs has its next step; on the same host, and on another."""
+
+import argparse
+import os
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+from django.db import connections
+
+from bench import crew, desk, parts
+from bench.parts import Parts
+from bench.place import Place
+from bench.report import Goal, Report
+from tasks_app.domain.statuses import RunStatus, TaskStatus
+from tasks_app.models import Run, Step, Task, Team
+
+TURNS = 400
+PUBLISHED = (
+    "published elsewhere (a durable agent runtime, kill -9): recovery 12 s with persistence, 146 s without; duplicates 0 and 3; "
+    "peak memory 207 and 284 MB"
+)
+
+
+@dataclass
+class Measured:
+    """What several kills have shown: seconds until the next step, effects that came twice, the worker's peak in MB."""
+
+    seconds: list[float] = field(default_factory=list)
+    duplicates: int = 0
+    peak_mb: float = 0.0
+
+
+def run(place: Place, options: argparse.Namespace) -> Report:
+    """Measure all four: same host and other host, Valkey kept and Valkey lost with its data."""
+    report = Report("recover")
+    kills, agents = (1, 2) if options.quick else (6, 4)
+    with parts.running(place) as house:
+        for title, other, lost in (
+            ("same host, Valkey with its data", False, False),
+            ("same host, Valkey lost with its data", False, True),
+            ("other host", True, False),
+        ):
+            if other and os.geteuid() != 0:
+                report.notes.append("other host: left out, a host name of its own needs root")
+                continue
+            found = _case(house, title, kills=kills, agents=agents, other_host=other, lose_valkey=lost)
+            limit = 20 if other else 3
+            report.add(f"{title}: recovery", "s", found.seconds, Goal("p50", limit), Goal("max", limit))
+            report.add(f"{title}: effects that came twice", "effects", [found.duplicates], Goal("max", 0))
+            report.add(f"{title}: peak memory of the worker", "MB", [found.peak_mb])
+    report.notes.append(PUBLISHED)
+    return report
+
+
+def _case(house: Parts, title: str, *, kills: int, agents: int, other_host: bool, lose_valkey: bool) -> Measured:
+    found = Measured()
+    team = _start(title, agents)
+    names = ("desk-a", "desk-b") if other_host else ("", "")
+    worker = house.worker(1, slots=agents, host=names[0])
+    for kill in range(kills):
+        desk.until(lambda: _working(team) == agents, seconds=90, words="runs with a few steps")
+        time.sleep(1.0)
+        before = _steps(team)
+        found.peak_mb = max(found.peak_mb, _peak_mb(worker.pid))
+        at = time.time()
+        house.kill(worker)
+        if lose_valkey:
+            _lose(house)
+        # as `up` would: the next life starts at once; on another host a worker is there already, or comes up
+        worker = house.worker(kill + 2, slots=agents, host=names[(kill + 1) % 2])
+        desk.until(lambda before=before: _went_on(team, before), seconds=90, words="the next step of every run")
+        found.seconds += [first - at for first in _first_steps(team, at)]
+        found.peak_mb = max(found.peak_mb, _peak_mb(worker.pid))
+    found.duplicates = _duplicates(team)
+    house.kill(worker)
+    Task.objects.filter(team=team).update(status=TaskStatus.CANCELLED.value)
+    Run.objects.filter(team=team).update(status=RunStatus.KILLED.value)
+    return found
+
+
+def _start(title: str, agents: int) -> Team:
+    turns = [
+        {
+            "say": f"Step {n}.",
+            "wait": 0.3,
+            "call": {"tool": "Bash", "input": {"command": f"echo {n} >> {{task}}.log", "description": "Work"}},
+        }
+        for n in range(TURNS)
+    ]
+    rows = [{"title": f"{title} {n}", "criteria": ["done"]} for n in range(agents)]
+    return crew.start(
+        crew.plan(title, agents=agents, tasks=rows, parallel=agents), script=yaml.safe_dump({"parts": [{"turns": turns}]})
+    )
+
+
+def _fresh(read: Callable[[], int]) -> int:
+    try:
+        return read()
+    finally:
+        connections.close_all()
+
+
+def _working(team: Team) -> int:
+    return _fresh(lambda: Run.objects.filter(team=team, status=RunStatus.RUNNING.value, last_seq__gte=4).count())
+
+
+def _steps(team: Team) -> dict[str, int]:
+    return dict(Run.objects.filter(team=team).values_list("pk", "fence"))
+
+
+def _went_on(team: Team, before: dict[str, int]) -> bool:
+    """Whether every run has a step of a later life."""
+    later = [Step.objects.filter(run_id=run_id, fence__gt=fence).exists() for run_id, fence in before.items()]
+    connections.close_all()
+    return all(later)
+
+
+def _first_steps(team: Team, at: float) -> list[float]:
+    found = []
+    for run in Run.objects.filter(team=team):
+        first = Step.objects.filter(run=run, fence=run.fence).order_by("seq").values_list("at", flat=True).first()
+        if first is not None:
+            found.append(first.timestamp())
+    return [each for each in found if each > at]
+
+
+def _lose(house: Parts) -> None:
+    server = house.valkey
+    assert server is not None
+    if server.process is not None:
+        server.process.kill()
+        server.process.wait()
+    shutil.rmtree(server.data, ignore_errors=True)
+    server.ensure()
+
+
+def _duplicates(team: Team) -> int:
+    lines = [f"{log.name} {line}" for log in Path(team.workspace).glob("T-*.log") for line in log.read_text().splitlines()]
+    return len(lines) - len(set(lines))
+
+
+def _peak_mb(pid: int) -> float:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines() if Path("/proc").is_dir() else []:
+        if line.startswith("VmHWM"):
+            return int(line.split()[1]) / 1000
+    return 0.0
