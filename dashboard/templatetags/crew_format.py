@@ -43,11 +43,11 @@ def usd(value: Decimal | float | str | None) -> str:
 
 
 @register.filter
-def usd_short(value: Decimal | None) -> str:
+def usd_short(value: Decimal | float | None) -> str:
     """A budget: `$60`, or `$4.50` where cents matter."""
     if value is None:
         return "no budget"
-    return f"${value:,.0f}" if value == value.to_integral_value() else f"${value:,.2f}"
+    return f"${value:,.0f}" if value == int(value) else f"${value:,.2f}"
 
 
 @register.filter
