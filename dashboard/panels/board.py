@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlencode
 from dashboard.access import Viewer
 from dashboard.panels.base import Block
 from dashboard.panels.many import Contexts, Many
-from tasks_app.selectors import agents, tasks
+from tasks_app.selectors import agents, tasks, teams
 from tasks_app.selectors.states import TaskState
 from tasks_app.selectors.tasks import TaskCard
 from tasks_app.services import keys
@@ -84,7 +84,7 @@ class Board:
         members = agents.ids_of_teams([team_pk])[team_pk]
         column = Column()
         blocks = [column.block(team_pk, state.value, query, members) for state in TaskState]
-        return {"columns": blocks, "tabs": Tabs().block(team_pk, query)}
+        return {"columns": blocks, "tabs": Tabs().block(team_pk, query), "chosen": bool(Filter.parse(query).column)}
 
 
 class Column(Many):
@@ -102,15 +102,21 @@ class Column(Many):
 
     def contexts(self, blocks: Sequence[Block], viewer: Viewer) -> Contexts:
         """Return the cards of each column, in the order they will be worked on or were done."""
-        found = tasks.of_teams({block.team for block in blocks if block.team is not None})
+        ids = {block.team for block in blocks if block.team is not None}
+        found = tasks.of_teams(ids, states={TaskState(str(block.args[1])) for block in blocks})
         return {block.id: self._column(block, found[block.team]) for block in blocks if block.team is not None}
 
     def _column(self, block: Block, cards: Sequence[TaskCard]) -> dict[str, Any]:
         state, chosen = TaskState(str(block.args[1])), Filter.parse(str(block.args[2]))
         mine = in_order(state, [card for card in cards if card.state is state and chosen.lets(card)])
         shown = mine[:DONE_SHOWN] if state is TaskState.DONE else mine
-        first = chosen.column or next((one.value for one in TaskState if any(card.state is one for card in cards)), "")
-        return {"state": state, "cards": shown, "count": len(mine), "on": first == state, "hidden": len(mine) - len(shown)}
+        return {
+            "state": state,
+            "cards": shown,
+            "count": len(mine),
+            "hidden": len(mine) - len(shown),
+            "on": chosen.column == state,
+        }
 
 
 class Tabs(Many):
@@ -127,13 +133,16 @@ class Tabs(Many):
 
     def contexts(self, blocks: Sequence[Block], viewer: Viewer) -> Contexts:
         """Return count and link of each state."""
-        found = tasks.of_teams({block.team for block in blocks if block.team is not None})
-        return {block.id: self._tabs(block, found[block.team]) for block in blocks if block.team is not None}
+        return {block.id: self._tabs(block) for block in blocks}
 
-    def _tabs(self, block: Block, cards: Sequence[TaskCard]) -> dict[str, Any]:
-        chosen = Filter.parse(str(block.args[1]))
-        seen = [card for card in cards if chosen.lets(card)]
-        counts = {state: sum(card.state is state for card in seen) for state in TaskState}
+    def _tabs(self, block: Block) -> dict[str, Any]:
+        team_pk, chosen = int(block.args[0]), Filter.parse(str(block.args[1]))
+        if chosen.active:
+            seen = [card.state for card in tasks.of_teams([team_pk])[team_pk] if chosen.lets(card)]
+            counts = {state: seen.count(state) for state in TaskState}
+        else:
+            whole = teams.counts([team_pk]).get(team_pk, teams.Counts())
+            counts = {state: int(getattr(whole, state.value)) for state in TaskState}
         first = chosen.column or next((state.value for state in TaskState if counts[state]), "")
         tabs = [(state, counts[state], state == first) for state in TaskState if counts[state] or state == first]
         return {"tabs": tabs}

@@ -127,39 +127,54 @@ class _Facts:
     crews: dict[int, Crew] = field(default_factory=dict)
 
 
-def of_teams(team_ids: Collection[int]) -> dict[int, list[TaskCard]]:
-    """Return the tasks of each team in order of their numbers; five queries, whatever the number of teams."""
-    found = _load(Task.objects.filter(team_id__in=team_ids))
-    facts = _facts(Q(team_id__in=team_ids), team_ids, found)
+def of_teams(team_ids: Collection[int], *, states: Collection[TaskState] = tuple(TaskState)) -> dict[int, list[TaskCard]]:
+    """Return the tasks of each team that are in one of `states`, in order of their numbers.
+
+    Five queries, whatever the number of teams; six where blocked tasks but not all others are asked for.
+    """
+    everything = set(states) == set(TaskState)
+    found = _load(Task.objects.filter(team_id__in=team_ids), () if everything else states)
+    nodes = [(task.pk, task.number, task.title, task.status, task.failed) for task in found]
+    if TaskState.BLOCKED in states and not everything:
+        nodes = _nodes(team_ids)
+    facts = _facts(Q(team_id__in=team_ids), team_ids, nodes)
     cards: dict[int, list[TaskCard]] = {team_id: [] for team_id in team_ids}
-    for team_id in team_ids:
-        mine = [task for task in found if task.team_id == team_id]
-        cards[team_id] = _cards(mine, facts)
+    for task, card in zip(found, _cards(found, facts), strict=True):
+        cards[task.team_id].append(card)
     return cards
 
 
 def one(task_id: int) -> TaskCard | None:
-    """Return one task, seen within its whole team; None where there is none."""
-    team_id = Task.objects.filter(pk=task_id).values_list("team_id", flat=True).first()
-    if team_id is None:
+    """Return one task, seen within its whole team; None where there is none. Six queries."""
+    found = _load(Task.objects.filter(pk=task_id))
+    if not found:
         return None
-    return next((card for card in of_teams([team_id])[team_id] if card.pk == task_id), None)
+    team_id = found[0].team_id
+    return _cards(found, _facts(Q(task_id=task_id), [team_id], _nodes([team_id])))[0]
 
 
-def _load(tasks: QuerySet[Task]) -> "list[DerivedTask]":
+def _load(tasks: QuerySet[Task], states: Collection[TaskState] = ()) -> "list[DerivedTask]":
     wide = ("description", "criteria", "guidance", "evidence", "output", "metadata", "team__plan", "team__rehearsal_script")
-    return list(with_state(tasks).select_related("team").defer(*wide).order_by("team_id", "number"))
+    found = with_state(tasks).select_related("team").defer(*wide).order_by("team_id", "number")
+    return list(found.filter(state__in=[state.value for state in states]) if states else found)
 
 
-def _facts(of_tasks: Q, team_ids: Collection[int], found: "Sequence[DerivedTask]") -> _Facts:
+Node = tuple[int, int, str, str, bool]
+"""A task of the graph: pk, number, title, status, failed."""
+
+
+def _nodes(team_ids: Collection[int]) -> list[Node]:
+    return list(Task.objects.filter(team_id__in=team_ids).values_list("pk", "number", "title", "status", "failed"))
+
+
+def _facts(of_tasks: Q, team_ids: Collection[int], nodes: Sequence[Node]) -> _Facts:
     facts = _Facts(timezone.now())
-    for task in found:
-        facts.links[task.pk] = Link(task.pk, task.number, task.title, TaskStatus(task.status))
-        if task.failed:
-            facts.failed.add(task.pk)
-    for task_id, needs_id in (
-        Dependency.objects.filter(task__team_id__in=team_ids).order_by("id").values_list("task_id", "needs_id")
-    ):
+    for pk, number, title, status, failed in nodes:
+        facts.links[pk] = Link(pk, number, title, TaskStatus(status))
+        if failed:
+            facts.failed.add(pk)
+    edges = Dependency.objects.filter(task__team_id__in=team_ids).order_by("id")
+    for task_id, needs_id in edges.values_list("task_id", "needs_id"):
         facts.deps[task_id].append(needs_id)
     facts.runs = {run.task_id: (agent_id, run) for agent_id, _, run in agents.open_runs(of_tasks)}
     facts.asks = {task_id: ask for _, task_id, ask in reversed(agents.open_asks(of_tasks)) if task_id is not None}
@@ -186,8 +201,8 @@ def _crews(team_ids: Collection[int]) -> dict[int, Crew]:
 
 
 def _cards(tasks: "Sequence[DerivedTask]", facts: _Facts) -> list[TaskCard]:
-    deps = {task.pk: facts.deps.get(task.pk, []) for task in tasks}
-    statuses = {pk: facts.links[pk].status for pk in deps}
+    deps = {pk: facts.deps.get(pk, []) for pk in facts.links}
+    statuses = {pk: link.status for pk, link in facts.links.items()}
     dead = dead_ends(deps, statuses, failed=facts.failed)
     return [_card(task, facts, blockers(task.pk, deps, statuses, failed=facts.failed, dead=dead)) for task in tasks]
 

@@ -93,17 +93,17 @@ def visible(team_ids: Collection[int]) -> list[TeamSummary]:
 def summaries(team_ids: Collection[int]) -> dict[int, TeamSummary]:
     """Return these teams by pk; six queries, whatever the number of teams."""
     teams = list(Team.objects.filter(pk__in=team_ids).defer("plan", "rehearsal_script"))
-    counts = _counts(team_ids)
+    found = counts(team_ids)
     waiting = _waiting(team_ids)
     crews: dict[int, list[AgentCard]] = {team.pk: [] for team in teams}
     for card in agents.of_teams(team_ids):
         crews[card.team_id].append(card)
-    return {team.pk: _summary(team, counts.get(team.pk, Counts()), waiting.get(team.pk, 0), crews[team.pk]) for team in teams}
+    return {team.pk: _summary(team, found.get(team.pk, Counts()), waiting.get(team.pk, 0), crews[team.pk]) for team in teams}
 
 
 def sums(team_ids: Collection[int]) -> tuple[Counts, int]:
     """Return the task counts of all these teams together, and how many decisions are open; two queries."""
-    found = [astuple(counts) for counts in _counts(team_ids).values()]
+    found = [astuple(one) for one in counts(team_ids).values()]
     return Counts(*(sum(column) for column in zip(*found, strict=True))), sum(_waiting(team_ids).values())
 
 
@@ -141,7 +141,8 @@ def identity(slug: str) -> Identity | None:
     return Identity(*row) if row else None
 
 
-def _counts(team_ids: Collection[int]) -> Mapping[int, Counts]:
+def counts(team_ids: Collection[int]) -> Mapping[int, Counts]:
+    """Return how many tasks of each team are in each state; a team without tasks is missing. One query."""
     rows = (
         with_state(Task.objects.filter(team_id__in=team_ids))
         .values("team_id", "state")

@@ -106,7 +106,10 @@ def test_a_filter_too_long_for_the_socket_leaves_the_page_still(board, team):
 def test_the_phone_shows_the_column_that_was_chosen_or_the_most_urgent(board, team):
     make.TaskFactory(team=team)
     make.TaskFactory(team=team, gave_up=True)
-    assert 'class="col on"' in html_of(board()).split(f"col-{team.pk}-failed")[1][:60]
+    assert 'class="board"' in html_of(board())
+    assert 'class="col empty"' in html_of(board()).split(f"col-{team.pk}-waiting")[1][:60]
+    assert 'class="col"' in html_of(board()).split(f"col-{team.pk}-failed")[1][:60]
+    assert 'class="board chosen"' in html_of(board("?col=queued"))
     assert 'class="col on"' in html_of(board("?col=queued")).split(f"col-{team.pk}-queued")[1][:60]
 
 
