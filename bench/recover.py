@@ -15,8 +15,9 @@ from bench import crew, desk, parts
 from bench.parts import Parts
 from bench.place import Place
 from bench.report import Goal, Report
+from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import RunStatus, TaskStatus
-from tasks_app.models import Run, Step, Task, Team
+from tasks_app.models import Event, Run, Step, Task, Team
 
 TURNS = 400
 PUBLISHED = (
@@ -30,6 +31,8 @@ class Measured:
     """What several kills have shown: seconds until the next step, effects that came twice, the worker's peak in MB."""
 
     seconds: list[float] = field(default_factory=list)
+    taken_back: list[float] = field(default_factory=list)
+    started: list[float] = field(default_factory=list)
     duplicates: int = 0
     peak_mb: float = 0.0
 
@@ -50,6 +53,8 @@ def run(place: Place, options: argparse.Namespace) -> Report:
             found = _case(house, title, kills=kills, agents=agents, other_host=other, lose_valkey=lost)
             limit = 20 if other else 3
             report.add(f"{title}: recovery", "s", found.seconds, Goal("p50", limit), Goal("max", limit))
+            report.add("  of it until its lease was taken back", "s", found.taken_back)
+            report.add("  of it until a worker had claimed it", "s", found.started)
             report.add(f"{title}: effects that came twice", "effects", [found.duplicates], Goal("max", 0))
             report.add(f"{title}: peak memory of the worker", "MB", [found.peak_mb])
     report.notes.append(PUBLISHED)
@@ -74,6 +79,8 @@ def _case(house: Parts, title: str, *, kills: int, agents: int, other_host: bool
         worker = house.worker(kill + 2, slots=agents, host=names[(kill + 1) % 2])
         desk.until(lambda before=before: _went_on(team, before), seconds=90, words="the next step of every run")
         found.seconds += [first - at for first in _first_steps(team, at)]
+        found.taken_back += _events(team, at, EventKind.RUN_RESUMABLE)
+        found.started += _events(team, at, EventKind.RUN_STARTED)
         found.peak_mb = max(found.peak_mb, _peak_mb(worker.pid))
     found.duplicates = _duplicates(team)
     house.kill(worker)
@@ -126,6 +133,15 @@ def _first_steps(team: Team, at: float) -> list[float]:
         if first is not None:
             found.append(first.timestamp())
     return [each for each in found if each > at]
+
+
+def _events(team: Team, at: float, kind: EventKind) -> list[float]:
+    """Seconds from the kill to the first such event of each run."""
+    first: dict[str, float] = {}
+    for event in Event.objects.filter(team=team, kind=kind.value).order_by("seq"):
+        if event.at.timestamp() > at:
+            first.setdefault(event.run_id, event.at.timestamp() - at)
+    return list(first.values())
 
 
 def _lose(house: Parts) -> None:

@@ -31,4 +31,7 @@ BENCHES: dict[str, Bench] = {
     "approve": Bench("bench.approve", "from the click on Approve to the agent that goes on, attached and parked", 600),
     "parked": Bench("bench.parked", "what a request costs while nobody answers it", 900),
     "recover": Bench("bench.recover", "kill -9 of a worker until the next step of its runs, same host and other host", 900),
+    "overhead": Bench("bench.overhead", "what a run costs beyond a plain SDK script that does the same", 900),
+    "live": Bench("bench.live", "from an agent's step to the DOM of open pages in a real Chromium", 600),
+    "fanout": Bench("bench.fanout", "the same to hundreds of sockets, with the load of the web process", 600),
 }

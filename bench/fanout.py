@@ -1,0 +1,76 @@
+"""Fan-out: agents' steps to hundreds of open pages (sockets that do what live.js does): lateness, the web process, no loss."""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from typing import Any
+
+import psutil
+from django.conf import settings
+
+from bench import browser, crew, emitting, parts
+from bench.parts import Parts
+from bench.place import ROOT, Place
+from bench.report import Goal, Report
+
+
+def run(place: Place, options: argparse.Namespace) -> Report:
+    """One page of one team, open many times, while all its agents work."""
+    report = Report("fanout")
+    agents, rate, clients, seconds = (10, 40.0, 30, 5.0) if options.quick else (50, 200.0, 500, 30.0)
+    with parts.running(place) as house:
+        web = house.web()
+        with emitting.running(place, agents=agents, rate=rate) as emitter:
+            with open_pages(place, house, emitter, clients=clients, seconds=seconds) as pages:
+                before, begun = psutil.Process(web.pid).cpu_times(), time.monotonic()
+                emitter.begin(seconds)
+                last = emitter.ended()
+                took, after = time.monotonic() - begun, psutil.Process(web.pid).cpu_times()
+                said: dict[str, Any] = json.loads(pages.communicate(timeout=120)[0].splitlines()[-1])
+            cores = (after.user + after.system - before.user - before.system) / took
+            report.add(f"step → the frame on {clients} pages", "ms", said["late_ms"], Goal("p99", 1000))
+            report.add("processor of the web process", "cores", [cores], Goal("max", 1.0))
+            report.add("memory of the web process", "MiB", [house.memory(web) / 2**20])
+            report.add("steps per second, as they were stored", "steps/s", [sum(last.values()) / took])
+            report.add("frames per page and second", "frames/s", [said["frames"] / clients / took])
+            report.failures += _lost(said, last)
+    report.notes.append(f"{agents} agents, {rate:g} steps/s ordered, {clients} sockets on the team's page, {seconds:g} s")
+    return report
+
+
+def _lost(said: dict[str, Any], last: dict[str, int]) -> list[str]:
+    behind = sum(1 for seen in said["last"] if any(seen.get(agent) != number for agent, number in last.items()))
+    wrong = [f"{behind} pages do not show the last step of every agent"] if behind else []
+    wrong += [f"{said['gaps']} frames did not follow the one before"] if said["gaps"] else []
+    return wrong + [f"a socket was closed: {words}" for words in said["closed"]]
+
+
+def open_pages(place: Place, house: Parts, emitter: emitting.Emitter, *, clients: int, seconds: float) -> "subprocess.Popen[str]":
+    """Return the process of so many sockets, all connected."""
+    with browser.lead(house.port) as lead:
+        html = lead.get(f"/teams/{emitter.team}/").text
+    orders = {
+        "url": f"ws://127.0.0.1:{house.port}/live/?page=team&arg={emitter.team}&since={_cursor(html)}",
+        "origin": f"http://127.0.0.1:{house.port}",
+        "cookie": f"{settings.SESSION_COOKIE_NAME}={crew.session()}",
+        "since": _cursor(html),
+        "clients": clients,
+        "period_s": emitter.period_s,
+        "seconds": seconds,
+    }
+    command = [sys.executable, "-m", "bench.socket_clients"]
+    process = subprocess.Popen(command, cwd=ROOT, env=place.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(json.dumps(orders) + "\n")
+    process.stdin.flush()
+    if process.stdout.readline().strip() != "ready":
+        process.kill()
+        raise RuntimeError("the pages did not connect")
+    return process
+
+
+def _cursor(html: str) -> str:
+    return html.partition('data-seq="')[2].partition('"')[0]

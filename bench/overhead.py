@@ -1,0 +1,126 @@
+"""Overhead: the same script by a plain SDK program and by Crewdesk, as many at once, on the same machine in the same minute."""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import yaml
+from django.db import connections
+
+from bench import crew, desk, parts
+from bench.parts import Parts
+from bench.place import ROOT, Place
+from bench.report import Goal, Report
+from tasks_app.domain.statuses import TaskStatus
+from tasks_app.models import Run, Task, Team
+
+PEER = "plain SDK script"
+
+
+@dataclass(frozen=True)
+class Played:
+    """What one round took: seconds of each run, processor seconds and megabytes in all."""
+
+    walls: list[float]
+    cpu_s: float
+    own_cpu_s: float
+    memory_mb: float
+
+
+def run(place: Place, options: argparse.Namespace) -> Report:
+    """Turn about, plain and ours, so that the load of the machine falls on both."""
+    report = Report("overhead")
+    rounds, count, turns = (1, 2, 5) if options.quick else (5, 4, 30)
+    script = _script(turns)
+    plain: list[Played] = []
+    ours: list[Played] = []
+    with parts.running(place) as house:
+        worker = house.worker(slots=count)
+        _ours(house, worker.pid, "Warm", script, count)
+        for number in range(rounds):
+            plain.append(_plain(place, script, count))
+            ours.append(_ours(house, worker.pid, f"Round {number}", script, count))
+    _compare(report, plain, ours, count)
+    report.notes.append(f"{count} runs at once, {turns} shell calls each, {rounds} rounds turn about")
+    report.notes.append(
+        "memory: growth of the process that drives the runs while they run, per run, without the Claude processes"
+    )
+    return report
+
+
+def _script(turns: int) -> str:
+    work = [
+        {"say": f"Step {n}.", "call": {"tool": "Bash", "input": {"command": f"echo {n} >> {{task}}.log", "description": "Work"}}}
+        for n in range(turns)
+    ]
+    return yaml.safe_dump({"parts": [{"turns": [*work, {"say": "I report.", "call": {"complete": "done"}}, {"say": "Done."}]}]})
+
+
+def _plain(place: Place, script: str, count: int) -> Played:
+    with tempfile.TemporaryDirectory(prefix="crewdesk-peer-") as folder:
+        path = Path(folder, "script.yaml")
+        path.write_text(script)
+        work = Path(folder, "work")
+        work.mkdir()
+        command = [sys.executable, "-m", "bench.plain_sdk", str(path), str(work), str(count)]
+        done = subprocess.run(command, cwd=ROOT, env=place.env, capture_output=True, text=True, timeout=300, check=False)
+        if done.returncode:
+            raise RuntimeError(f"the plain script failed: {done.stderr[-1500:]}")
+        said: dict[str, Any] = json.loads(done.stdout)
+    grown = (said["memory_peak"] - said["memory_before"]) / 1e6
+    return Played(said["walls"], said["own_cpu"] + said["children_cpu"], said["own_cpu"], grown)
+
+
+def _ours(house: Parts, pid: int, name: str, script: str, count: int) -> Played:
+    worker = psutil.Process(pid)
+    before, memory = worker.cpu_times(), worker.memory_info().rss
+    rows = [{"title": f"{name} {n}", "criteria": ["done"]} for n in range(count)]
+    team = crew.start(crew.plan(name, agents=count, tasks=rows, parallel=count), script=script)
+    peak = 0
+
+    def done() -> bool:
+        nonlocal peak
+        peak = max(peak, worker.memory_info().rss)
+        return _left(team) == 0
+
+    desk.until(done, seconds=240, pause_s=0.1, words="the end of our round")
+    after = worker.cpu_times()
+    own = after.user + after.system - before.user - before.system
+    children = after.children_user + after.children_system - before.children_user - before.children_system
+    runs = Run.objects.filter(team=team)
+    walls = [(run.ended_at - run.started_at).total_seconds() for run in runs if run.ended_at and run.started_at]
+    return Played(walls, own + children, own, (peak - memory) / 1e6)
+
+
+def _left(team: Team) -> int:
+    try:
+        return Task.objects.filter(team=team).exclude(status=TaskStatus.COMPLETED.value).count()
+    finally:
+        connections.close_all()
+
+
+def _compare(report: Report, plain: list[Played], ours: list[Played], count: int) -> None:
+    report.add("wall time of a run", "s", [wall for each in plain for wall in each.walls], peer=PEER)
+    report.add("wall time of a run", "s", [wall for each in ours for wall in each.walls])
+    report.add(
+        "  ours ÷ plain, per round",
+        "×",
+        [_mean(o.walls) / _mean(p.walls) for o, p in zip(ours, plain, strict=True)],
+        Goal("p50", 1.10),
+    )
+    report.add("processor time per run, Claude included", "s", [each.cpu_s / count for each in plain], peer=PEER)
+    report.add("processor time per run, Claude included", "s", [each.cpu_s / count for each in ours])
+    report.add("  ours ÷ plain, per round", "×", [o.cpu_s / p.cpu_s for o, p in zip(ours, plain, strict=True)], Goal("p50", 1.15))
+    report.add("processor time per run, our process alone", "s", [each.own_cpu_s / count for each in ours])
+    report.add("memory per run beyond Claude", "MB", [each.memory_mb / count for each in plain], peer=PEER)
+    report.add("memory per run beyond Claude", "MB", [each.memory_mb / count for each in ours], Goal("p50", 3))
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values)

@@ -1,0 +1,91 @@
+"""The peer: a plain script around the SDK that plays the same rehearsal, with nothing of ours but the scripted model.
+
+`python -m bench.plain_sdk SCRIPT WORKSPACE COUNT` runs COUNT conversations at once and prints JSON: the wall seconds of each,
+the processor seconds of this process and of its children, and its memory at the beginning and at its peak.
+"""
+
+import asyncio
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, ResultMessage, create_sdk_mcp_server, tool
+
+from tasks_app.rehearsal import scripts
+from tasks_app.rehearsal.server import RehearsalServer
+
+
+@tool("TaskUpdate", "Report", {"taskId": str, "status": str, "summary": str})
+async def report(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Take the report, as a script would: it only says thanks."""
+    return {"content": [{"type": "text", "text": "Stored."}]}
+
+
+async def converse(url: str, workspace: Path, number: int) -> float:
+    """Hold one conversation to its end; returns its seconds."""
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="crewdesk-plain-") as home:
+        env = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "rehearsal", "HOME": home, "CLAUDE_CONFIG_DIR": f"{home}/.claude"}
+        env |= {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_TELEMETRY": "1", "DISABLE_AUTOUPDATER": "1"}
+        options = ClaudeAgentOptions(
+            cwd=workspace,
+            env=env,
+            allowed_tools=["Bash", "Read", "Edit", "Write", "mcp__crew__TaskUpdate"],
+            mcp_servers={"crew": create_sdk_mcp_server("crew", tools=[report])},
+            setting_sources=[],
+            model="claude-sonnet-4-5",
+        )
+        async with ClaudeSDKClient(options) as client:
+            await client.query(f"Do task T-{number}.")
+            async for message in client.receive_response():
+                if isinstance(message, ResultMessage) and message.is_error:
+                    raise RuntimeError(f"the plain script failed: {message.result}")
+    return time.monotonic() - begun
+
+
+async def main(script: Path, workspace: Path, count: int) -> dict[str, Any]:
+    """Play the script COUNT times at once."""
+    server = RehearsalServer()
+    part = scripts.load(script).parts[0]
+    for number in range(1, count + 1):
+        words = {"task": f"T-{number}", "agent": "plain", "attempt": 1, "workspace": str(workspace)}
+        server.register(f"k{number}", part, words, ("done",))
+    urls = [server.url(f"k{number}") for number in range(1, count + 1)]
+    await converse(urls[0], workspace, 1)  # what is loaded on first use is no cost of a run
+    own, peak = psutil.Process(), [0]
+    memory, before = own.memory_info().rss, _cpu()
+    watching = asyncio.create_task(_watch(own, peak))
+    walls = await asyncio.gather(*(converse(url, workspace, number) for number, url in enumerate(urls, 1)))
+    watching.cancel()
+    after = _cpu()
+    server.stop()
+    return {
+        "walls": list(walls),
+        "own_cpu": after[0] - before[0],
+        "children_cpu": after[1] - before[1],
+        "memory_before": memory,
+        "memory_peak": peak[0],
+    }
+
+
+async def _watch(process: psutil.Process, peak: list[int]) -> None:
+    while True:
+        peak[0] = max(peak[0], process.memory_info().rss)
+        await asyncio.sleep(0.1)
+
+
+def _cpu() -> tuple[float, float]:
+    """Return the processor seconds of this process and of its children that have ended."""
+    ours, theirs = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ours.ru_utime + ours.ru_stime, theirs.ru_utime + theirs.ru_stime
+
+
+if __name__ == "__main__":
+    os.environ.pop("CLAUDECODE", None)
+    print(json.dumps(asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])))))
