@@ -7,6 +7,7 @@ never reported by Claude Code: its output tokens and its cost are missing then, 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 from tasks_app.domain.statuses import RunStatus
 from tasks_app.models import CostReading, MessageUsage, Run, Team
@@ -85,7 +86,7 @@ class Scripted:
         if undisturbed and strangers:
             yield f"run {run.pk}: {strangers} counted messages stand in no script"
         for _, place in known:
-            if place.task not in (run.task.key, run.task.title, run.task.label):
+            if not any(fnmatchcase(name, place.task) for name in (run.task.key, run.task.title, run.task.label)):
                 yield f"run {run.pk} of {run.task.label}: it was billed a turn of {place.task}"
         played = Counter(_key(row) for row, _ in known)
         self.sums.repeated += sum(times - 1 for times in played.values())

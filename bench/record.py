@@ -29,16 +29,16 @@ TEXT = "I look at the failing test first and then at what the fixture does to th
 def run(place: Place, options: argparse.Namespace) -> Report:
     """Fifty runs emit as fast as their ports take it; the log must be whole afterwards."""
     report = Report("record")
-    agents, seconds, rounds = (10, 1.5, 2) if options.quick else (50, 10.0, 5)
+    agents, seconds, rounds = (6, 1.0, 1) if options.quick else (50, 10.0, 5)
     with parts.running(place):
         team = crew.held(agents)
         rates, heard = asyncio.run(_rates(team, seconds=seconds, rounds=rounds))
         report.add(
             "steps recorded by one worker, ports flat out", "steps/s", rates, Goal("p50", LEAST[place.database], least=True)
         )
-        report.add("one batch of 1 step", "ms", _batches(team, size=1, times=30 if options.quick else 300))
-        report.add("one batch of 4 steps", "ms", _batches(team, size=4, times=30 if options.quick else 300))
-        report.add("one batch of 50 steps", "ms", _batches(team, size=50, times=10 if options.quick else 100))
+        report.add("one batch of 1 step", "ms", _batches(team, size=1, times=15 if options.quick else 300))
+        report.add("one batch of 4 steps", "ms", _batches(team, size=4, times=15 if options.quick else 300))
+        report.add("one batch of 50 steps", "ms", _batches(team, size=50, times=3 if options.quick else 100))
         report.add("queries of one batch of 4 steps", "queries", [_queries(team)])
         report.add("floor: one commit that changes one row", "ms", _commits(team, times=50 if options.quick else 500))
         report.add("floor: one publish to Valkey", "ms", _publishes(times=50 if options.quick else 500))

@@ -1,0 +1,57 @@
+"""`python -m bench`: every name has a module, says what it does, and leaves nothing behind."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from bench import cluster
+from bench.place import ROOT
+from bench.registry import BENCHES
+
+NAMES = {"live", "fanout", "approve", "recover", "overhead", "record", "schedule", "pages", "parked", "chaos"}
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "bench", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=120)
+
+
+def test_every_benchmark_has_a_module_and_a_time_limit() -> None:
+    assert set(BENCHES) >= NAMES
+    for bench in BENCHES.values():
+        assert find_spec(bench.module)
+        assert 0 < bench.limit_s <= 3600
+
+
+def test_the_help_names_them_all() -> None:
+    said = run("--help").stdout
+    assert [name for name in BENCHES if name not in said] == []
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
+    done = run("spead")
+    assert done.returncode == 2
+    assert "record" in done.stderr
+
+
+def test_a_small_one_prints_one_document_and_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.TemporaryDirectory(prefix="cb-") as folder:  # short: sockets lie in it
+        monkeypatch.setenv("TMPDIR", folder)
+        done = run("record", "--quick", "--json")
+        found = json.loads(done.stdout)
+        assert done.returncode == 0, done.stderr
+        assert found["failures"] == []
+        rate = next(figure for figure in found["figures"] if figure["unit"] == "steps/s")
+        assert rate["p50"] > 0
+        assert list(Path(folder).iterdir()) == []
+
+
+def test_without_postgres_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(cluster.Path, "glob", lambda self, pattern: iter(()))
+    with pytest.raises(cluster.NoPostgres, match="apt-get install postgresql"):
+        cluster.binaries()
