@@ -11,7 +11,7 @@ from types import FrameType
 import django
 from rich.console import Console
 
-from bench import machine, place
+from bench import machine, many, place
 from bench.cluster import NoPostgres
 from bench.registry import BENCHES
 from bench.report import Report, as_json, show
@@ -28,6 +28,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--database", choices=("sqlite", "postgres"), default="sqlite")
     parser.add_argument("--quick", action="store_true", help="small and fast: to see that it works, not to quote")
     parser.add_argument("--seed", type=int, default=1, help="what chance decides (chaos, pages)")
+    parser.add_argument("--seeds", type=int, default=1, help="so many seeds, from --seed on, each in a place of its own")
     parser.add_argument("--tasks", type=int, default=0, help="number of tasks (chaos, schedule); 0: as the benchmark likes")
     parser.add_argument("--acts", type=int, default=-1, help="chaos: at most so many acts; 0: undisturbed")
     parser.add_argument("--keep", default="", metavar="FOLDER", help="chaos: copy logs and rows there")
@@ -37,27 +38,33 @@ def arguments() -> argparse.ArgumentParser:
 def main() -> int:
     """Run it; returns the exit code: 1 when something happened that must not, 2 when it cannot run here."""
     given = arguments().parse_args()
-    bench = BENCHES[given.name]
     signal.signal(signal.SIGALRM, _too_long)
     signal.signal(signal.SIGTERM, _too_long)
-    signal.alarm(int(bench.limit_s))
     try:
-        with place.made(given.database, small_disk_mib=bench.small_disk_mib, **bench.settings) as here:
-            django.setup()
-            found_on = machine.here(database=given.database)
-            begun = time.monotonic()
-            report: Report = import_module(bench.module).run(here, given)
-            report.seconds = time.monotonic() - begun
+        found_on = machine.here(database=given.database)
+        report = many.play(given) if given.seeds > 1 else _one(given)
     except NoPostgres as error:
         print(error, file=sys.stderr)
         return 2
-    finally:
-        signal.alarm(0)
     if given.json:
         print(as_json(report, found_on, vars(given)))
     else:
         show(report, found_on, Console(width=None if sys.stdout.isatty() else int(os.environ.get("COLUMNS", "140"))))
     return 1 if report.failures else 0
+
+
+def _one(given: argparse.Namespace) -> Report:
+    bench = BENCHES[given.name]
+    signal.alarm(int(bench.limit_s))
+    try:
+        with place.made(given.database, small_disk_mib=bench.small_disk_mib, **bench.settings) as here:
+            django.setup()
+            begun = time.monotonic()
+            report: Report = import_module(bench.module).run(here, given)
+            report.seconds = time.monotonic() - begun
+            return report
+    finally:
+        signal.alarm(0)
 
 
 def _too_long(number: int, frame: FrameType | None) -> None:
