@@ -1,7 +1,7 @@
 """The auditor reads the event log and the tables of one home and proves that nothing was lost or done twice.
 
-`python -m bench.auditor [--json]` with CREWDESK_HOME (or DATABASE_URL) of the installation to audit; exit code 1 and one
-line per violation when something is wrong. It only reads.
+`python -m bench.auditor [--json] [--done]` with CREWDESK_HOME (or DATABASE_URL) of the installation to audit; `--done`: every
+task must also be completed. One line per violation, and then exit code 1. It only reads.
 """
 
 import itertools
@@ -183,7 +183,7 @@ def _usage(team: Team) -> Iterator[str]:
 
 def main() -> int:
     """Print the report; returns the exit code."""
-    report = audit(must_be_done="--unfinished" not in sys.argv)
+    report = audit(must_be_done="--done" in sys.argv)
     if "--json" in sys.argv:
         print(json.dumps(asdict(report)))
     else:

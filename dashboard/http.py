@@ -1,8 +1,12 @@
 """Expected failures become pages or JSON in one place: status from the error, words for people."""
 
 from collections.abc import Callable
+from functools import wraps
+from typing import Any
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
+from django.shortcuts import redirect
+from django.urls import Resolver404, resolve
 
 from dashboard.views import errors
 from tasks_app.domain.errors import DomainError
@@ -27,3 +31,22 @@ class DomainErrorMiddleware:
                 {"error": {"code": error.code, "message": error.message, "field": error.field}}, status=error.status
             )
         return errors.page(request, error.status, message=error.message)
+
+
+def post_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Let a view answer POST alone; whoever reloads or goes back to its address is sent to the page it belongs to."""
+
+    @wraps(view)
+    def inner(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if request.method == "POST":
+            return view(request, *args, **kwargs)
+        if request.method not in ("GET", "HEAD"):
+            return HttpResponseNotAllowed(["POST"])
+        parent = request.path.rstrip("/").rsplit("/", 1)[0] + "/"
+        try:
+            resolve(parent)
+        except Resolver404:
+            parent = "/"
+        return redirect(parent)
+
+    return inner

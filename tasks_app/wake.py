@@ -40,7 +40,7 @@ def _publish(channel: str, payload: dict[str, object]) -> bool:
         _client().publish(channel, json.dumps(payload, separators=(",", ":")))
     except ERRORS as error:
         _failed_at = time.monotonic()
-        logger.warning("a wake-up was lost: %s", type(error).__name__)
+        logger.info("a wake-up was lost: %s", type(error).__name__)
         return False
     return True
 
@@ -65,7 +65,7 @@ def nudge(run_id: str) -> bool:
     except Exception as error:
         # kombu wraps each transport's own errors: whatever it is, a nudge may be lost
         _failed_at = time.monotonic()
-        logger.warning("a nudge was lost: %s", type(error).__name__)
+        logger.info("a nudge was lost: %s", type(error).__name__)
         return False
     return True
 

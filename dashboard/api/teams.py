@@ -12,8 +12,7 @@ from pydantic import Field
 from dashboard.api.base import Body, ErrorAnswer, team_of, viewer_of
 from tasks_app.domain import plan as plans
 from tasks_app.domain.errors import Invalid
-from tasks_app.execution.environment import key_source
-from tasks_app.management import status
+from tasks_app.management import credentials, status
 from tasks_app.selectors import journal, teams
 from tasks_app.services import actions
 from tasks_app.services.teams import Source
@@ -56,7 +55,7 @@ def start_team(request: HttpRequest, body: NewTeam) -> Status[dict[str, Any]]:
             "A plan sent over the network cannot name folders or files of the server. Leave out workspace and rehearsal.",
             field="plan",
         )
-    if not body.rehearse and not key_source():
+    if not body.rehearse and not credentials.anywhere():
         raise Invalid("The server has no API key. Start it as a rehearsal, or set a key.", field="rehearse")
     source = Source(body.plan, Path(settings.HOME))
     team = actions.start_team(plan, source=source, user_id=viewer.user_id, rehearsal=body.rehearse, actor=viewer.actor)

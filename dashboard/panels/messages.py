@@ -16,9 +16,8 @@ class Messages:
 
     def block(self, team_pk: int, agent_pk: int = 0) -> Block:
         """Return the messages of a team, or of one agent."""
-        return Block(
-            f"messages-{team_pk}-{agent_pk}", self.name, (team_pk, agent_pk), frozenset({keys.messages(team_pk)}), team_pk
-        )
+        changes = frozenset({keys.messages(team_pk), keys.agents(team_pk)})
+        return Block(f"messages-{team_pk}-{agent_pk}", self.name, (team_pk, agent_pk), changes, team_pk)
 
     def context(self, block: Block, viewer: Viewer) -> dict[str, Any] | None:
         """Return the latest messages and who can be written to."""

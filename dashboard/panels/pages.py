@@ -11,10 +11,12 @@ from dashboard.panels.base import Block
 from dashboard.panels.board import Board, Filter, Table
 from dashboard.panels.decision import Decision
 from dashboard.panels.history import History
+from dashboard.panels.inbox_counts import InboxCounts
 from dashboard.panels.inbox_list import InboxList
 from dashboard.panels.kpis import Kpis
 from dashboard.panels.messages import Messages
 from dashboard.panels.nav import Nav, Tabs
+from dashboard.panels.structure import AgentStructure, InboxStructure
 from dashboard.panels.task_page import Attempts, TaskActions, TaskHead
 from dashboard.panels.team_head import TeamBar
 from dashboard.panels.team_list import TeamList
@@ -54,7 +56,9 @@ def inbox(arg: str, viewer: Viewer) -> list[Block]:
     listed = InboxList().block(kind, decision_id, viewer.team_ids)
     if decision_id and (team is None or not viewer.can_see(team)):
         raise NotFound("There is no such request, or you have no access to it.")
-    return [listed] if team is None else [listed, Decision().block(decision_id, team)]
+    counts = InboxCounts().block(viewer.team_ids)
+    found: list[Block] = [InboxStructure().block(kind, viewer.team_ids), counts, listed]
+    return found if team is None else [*found, Decision().block(decision_id, team)]
 
 
 def team(arg: str, viewer: Viewer) -> list[Block]:
@@ -93,7 +97,7 @@ def agent(arg: str, viewer: Viewer) -> list[Block]:
         raise NotFound("There is no such agent, or you have no access to it.")
     require_team(viewer, card.team_id)
     run = steps.where(chosen.get("run", ""))
-    found: list[Block] = [AgentHead().block(pk, card.team_id)]
+    found: list[Block] = [AgentHead().block(pk, card.team_id), AgentStructure().block(pk, card.team_id)]
     if run is not None and (run[0], run[2]) == (card.team_id, pk):
         before = _number(chosen["before"]) if "before" in chosen else 0
         found.append(Transcript().block(chosen["run"], chosen.get("only", ""), before, card.team_id))

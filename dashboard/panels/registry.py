@@ -35,6 +35,9 @@ PANELS: dict[str, str] = {
     "agent-head": "dashboard.panels.agent_page.AgentHead",
     "transcript": "dashboard.panels.transcript.Transcript",
     "transcript-part": "dashboard.panels.transcript.Part",
+    "agent-structure": "dashboard.panels.structure.AgentStructure",
+    "inbox-counts": "dashboard.panels.inbox_counts.InboxCounts",
+    "inbox-structure": "dashboard.panels.structure.InboxStructure",
     "history": "dashboard.panels.history.History",
     "agent-card": "dashboard.panels.agents.AgentCard",
 }

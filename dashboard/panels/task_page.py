@@ -37,8 +37,10 @@ class Attempts:
     template = "panels/task_attempts.html"
 
     def block(self, task_pk: int, team_pk: int) -> Block:
-        """Return the attempts of one task."""
-        return Block(f"{self.name}-{task_pk}", self.name, (task_pk,), _keys(task_pk, team_pk), team_pk)
+        """Return the attempts of one task; what an open one uses changes with its steps."""
+        open_run = next((run.id for run in attempts.of_task(task_pk) if run.status in OPEN_RUN), None)
+        changes = _keys(task_pk, team_pk) | ({keys.run(open_run)} if open_run else frozenset())
+        return Block(f"{self.name}-{task_pk}", self.name, (task_pk,), changes, team_pk)
 
     def context(self, block: Block, viewer: Viewer) -> dict[str, Any] | None:
         """Return the attempts, or None when the task is gone."""
@@ -51,6 +53,11 @@ class TaskActions(TaskHead):
 
     name = "task-actions"
     template = "panels/task_actions.html"
+
+    def block(self, task_pk: int, team_pk: int) -> Block:
+        """Return the actions; whom the task can be given to changes with the agents."""
+        changes = _keys(task_pk, team_pk) | {keys.agents(team_pk)}
+        return Block(f"{self.name}-{task_pk}", self.name, (task_pk,), changes, team_pk)
 
     def context(self, block: Block, viewer: Viewer) -> dict[str, Any] | None:
         """Return the task, who it can be given to, and which acts make sense in its state."""

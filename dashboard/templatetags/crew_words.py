@@ -199,7 +199,7 @@ def obstacle(found: Obstacle) -> str:
 @register.filter
 def attempt(card: TaskCard) -> str:
     """`attempt 2 of 3`."""
-    return f"attempt {max(card.attempts, 1)} of {card.attempts_allowed}"
+    return f"attempt {max(card.tries, 1)} of {card.attempts_allowed}"
 
 
 EVENT: dict[str, str] = {

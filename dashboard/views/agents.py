@@ -4,12 +4,14 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET
 
 from dashboard.access import require_team
+from dashboard.http import post_only
 from dashboard.panels import args
 from dashboard.panels.agent_page import AgentHead
 from dashboard.panels.messages import Messages
+from dashboard.panels.structure import AgentStructure
 from dashboard.panels.transcript import Transcript
 from dashboard.views.act import Act, choose, perform
 from dashboard.views.page import Page
@@ -29,7 +31,7 @@ def agent(request: HttpRequest, pk: int) -> HttpResponse:
     return _render(page, _find(page, pk))
 
 
-@require_POST
+@post_only
 def act(request: HttpRequest, pk: int) -> HttpResponse:
     """Stop an agent, or let it work again."""
     page = Page.open(request, "agent", str(pk))
@@ -76,6 +78,7 @@ def _render(page: Page, card: AgentCard, *, problem: DomainError | None = None) 
         "card": card,
         "rehearsal": card.rehearsal,
         "head": AgentHead().block(card.pk, card.team_id),
+        "structure": AgentStructure().block(card.pk, card.team_id),
         "runs": runs,
         "run": run,
         "only": only,

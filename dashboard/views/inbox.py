@@ -6,13 +6,16 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET
 
 from dashboard.access import require_team
 from dashboard.forms import decisions as forms
+from dashboard.http import post_only
 from dashboard.panels import args
 from dashboard.panels.decision import Decision
+from dashboard.panels.inbox_counts import InboxCounts
 from dashboard.panels.inbox_list import InboxList
+from dashboard.panels.structure import InboxStructure
 from dashboard.templatetags.crew_words import choice_word
 from dashboard.views.page import Page
 from tasks_app.domain.errors import DomainError, NotFound
@@ -41,7 +44,7 @@ def detail(request: HttpRequest, id: str) -> HttpResponse:
     return _render(page, found, picked=True)
 
 
-@require_POST
+@post_only
 def answer(request: HttpRequest, id: str) -> HttpResponse:
     """Answer a decision, then go on to the next one that waits; a refused answer shows what happened and keeps the text."""
     page = Page.open(request, "inbox", id)
@@ -63,7 +66,7 @@ def answer(request: HttpRequest, id: str) -> HttpResponse:
     return _next(page)
 
 
-@require_POST
+@post_only
 def snooze(request: HttpRequest, id: str) -> HttpResponse:
     """Put a decision aside for some minutes; it stays counted."""
     page = Page.open(request, "inbox", id)
@@ -115,6 +118,8 @@ def _render(
     kind, teams = _kind(page.request), page.viewer.team_ids
     answered, last = selector.answered_since(teams, timezone.localtime().replace(hour=0, minute=0, second=0))
     context = {
+        "structure": InboxStructure().block(kind, teams),
+        "counts": InboxCounts().block(teams),
         "list": InboxList().block(kind, found.item.id if found else "", teams),
         "decision": Decision().block(found.item.id, found.item.team_id) if found else None,
         "posted": posted,

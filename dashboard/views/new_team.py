@@ -8,16 +8,17 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET
 
 from dashboard.forms import plans as forms
 from dashboard.forms.plans import Given
+from dashboard.http import post_only
 from dashboard.views.page import Page
 from tasks_app.domain import graph
 from tasks_app.domain.errors import DomainError, Invalid
 from tasks_app.domain.plan_model import Plan, Task
-from tasks_app.execution.environment import key_source
-from tasks_app.services import actions
+from tasks_app.management import credentials
+from tasks_app.services import actions, workspaces
 
 EXAMPLE = Path(settings.BASE_DIR) / "examples" / "billing" / "plan.yaml"
 
@@ -45,7 +46,7 @@ def new_team(request: HttpRequest) -> HttpResponse:
     return _render(page, given)
 
 
-@require_POST
+@post_only
 def create(request: HttpRequest) -> HttpResponse:
     """Check a plan (`do=check`), or start exactly the one that was checked (`do=start`)."""
     page = Page.open(request, "team-new")
@@ -53,12 +54,13 @@ def create(request: HttpRequest) -> HttpResponse:
     try:
         given = forms.read(request)
         plan, source = forms.check(given)
-        if request.POST.get("do") != "start" or given.checked != given.digest:
-            return _render(page, given, preview=preview(plan, source.base))
+        workspaces.source_folder(plan.workspace.path, source.base)
         if not given.rehearsal and _must_rehearse():
             raise Invalid(
                 "There is no API key and no signed-in Claude Code: tick Rehearsal, or set ANTHROPIC_API_KEY.", field="rehearsal"
             )
+        if request.POST.get("do") != "start" or given.checked != given.digest:
+            return _render(page, given, preview=preview(plan, source.base))
         team = actions.start_team(
             plan, source=source, user_id=page.viewer.user_id, rehearsal=given.rehearsal, actor=page.viewer.actor
         )
@@ -93,7 +95,7 @@ def _window(task: Task) -> tuple[float, float]:
 
 
 def _must_rehearse() -> bool:
-    return settings.REHEARSE or not key_source()
+    return settings.REHEARSE or not credentials.anywhere()
 
 
 def _render(page: Page, given: Given, *, preview: Preview | None = None, problem: DomainError | None = None) -> HttpResponse:

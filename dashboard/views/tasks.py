@@ -4,10 +4,11 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET
 
 from dashboard.access import require_team
 from dashboard.forms import fields
+from dashboard.http import post_only
 from dashboard.panels.task_page import Attempts, TaskActions, TaskHead
 from dashboard.views.act import Act, choose, perform
 from dashboard.views.page import Page
@@ -26,7 +27,7 @@ def task(request: HttpRequest, pk: int) -> HttpResponse:
     return _render(page, pk, _team(page, pk))
 
 
-@require_POST
+@post_only
 def act(request: HttpRequest, pk: int) -> HttpResponse:
     """Reassign, complete by hand, cancel, reopen, move, change the budget or take a rule back."""
     page = Page.open(request, "task", str(pk))
@@ -39,7 +40,7 @@ def act(request: HttpRequest, pk: int) -> HttpResponse:
     )
 
 
-@require_POST
+@post_only
 def stop_run(request: HttpRequest, id: str) -> HttpResponse:
     """Stop an attempt."""
     page = Page.open(request, "task")

@@ -5,10 +5,11 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET
 
 from dashboard.access import require_team
 from dashboard.forms import fields
+from dashboard.http import post_only
 from dashboard.panels import args
 from dashboard.panels.agents import AgentSet
 from dashboard.panels.board import Board, Filter, Table
@@ -38,7 +39,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
     return _render(page, find(page, slug), chosen)
 
 
-@require_POST
+@post_only
 def act(request: HttpRequest, slug: str) -> HttpResponse:
     """Pause, resume, stop, or change the budget of a team."""
     page = Page.open(request, "team", slug)
@@ -51,7 +52,7 @@ def act(request: HttpRequest, slug: str) -> HttpResponse:
     )
 
 
-@require_POST
+@post_only
 def send_message(request: HttpRequest, slug: str) -> HttpResponse:
     """Write to an agent; from its own page (`back`) one comes back to that page."""
     page = Page.open(request, "team", slug)

@@ -17,9 +17,17 @@
     }
   };
 
+  // The inbox without an id shows what is most urgent; from then on the address names it, so that a page that is fetched again
+  // never puts another request in its place.
+  const pin = () => {
+    const card = document.querySelector(".split:not(.picked) > [data-decision]");
+    if (!card?.offsetParent || !/^\/inbox\/$/.test(location.pathname)) return;
+    history.replaceState(history.state, "", `/inbox/${card.dataset.decision}/${location.search}`);
+  };
+
   // "Sending…" lasts ten seconds at most; a second press within them does nothing.
   const sending = new Map();
-  let answered = false;
+  let answered = false, refused = false;
   const say = (form, text) => {
     const status = form.querySelector("[data-answer-status]");
     if (!status) return;
@@ -55,13 +63,22 @@
     if (status >= 500) failed(form, "server error");
     else sending.delete(form.dataset.answer);
     answered = status > 0 && status < 400;
+    refused = status >= 400 && status < 500;
   });
 
   // After an answer the next request's heading has the focus.
   document.addEventListener("htmx:after:settle", () => {
     arm();
+    pin();
+    if (refused) {
+      refused = false;
+      const why = document.querySelector("#main [role=alert]");
+      why?.setAttribute("tabindex", "-1");
+      why?.focus();
+    }
     if (!answered) return;
     answered = false;
+    scrollTo(0, 0); // what was answered and what is next are both at the top
     (document.querySelector("[data-decision] h2") ?? document.querySelector("#main h1"))?.focus({ preventScroll: true });
   });
 
@@ -79,4 +96,5 @@
     subtree: true, childList: true, attributes: true, attributeFilter: ["data-payload"],
   });
   arm();
+  pin();
 })();

@@ -12,7 +12,7 @@
   const say = (word) => {
     state = document.documentElement.dataset.conn = word;
     const stale = word === "stale";
-    const texts = { live: note || "Live", reconnecting: "Reconnecting", stale: `Stale since ${new Date(last).toTimeString().slice(0, 8)}` };
+    const texts = { none: "Not live", connecting: "Connecting", live: note || "Live", reconnecting: "Reconnecting", stale: `Stale since ${new Date(last).toTimeString().slice(0, 8)}` };
     write(byId("conn-text"), texts[word]);
     for (const node of document.querySelectorAll(stale ? "[data-needs-live]:enabled" : "[data-was-live]")) {
       node.toggleAttribute("disabled", stale);
@@ -75,6 +75,11 @@
     acked = Date.now();
     if (socket?.readyState === 1) socket.send(JSON.stringify({ ack: seq }));
   };
+  // [data-made-of] says what a page is made of: another word means blocks that no frame can bring.
+  const remade = (node, html) => {
+    if (!node?.dataset.madeOf || html === null) return false;
+    return new DOMParser().parseFromString(html, "text/html").getElementById(node.id)?.dataset.madeOf !== node.dataset.madeOf;
+  };
   const heard = (event) => {
     if (event.target !== socket) return;
     const frame = JSON.parse(event.data);
@@ -88,6 +93,7 @@
     else ackTimer ||= setTimeout(ack, ACK_MS);
     if (state !== "live") say("live");
     caughtUp(frame.missed);
+    if (Object.keys(frame.html ?? {}).some((id) => remade(byId(id), frame.html[id]))) return resync();
     for (const id in frame.html) { queue.delete(id); queue.set(id, frame.html[id]); }
     if ("wait" in frame) badge(frame.wait);
     for (const detail of frame.events ?? []) document.dispatchEvent(new CustomEvent("live:" + detail.type, { detail }));
@@ -186,8 +192,9 @@
   document.addEventListener("pointerout", kick);
   document.addEventListener("htmx:after:swap", follow);
   addEventListener("online", retry);
+  addEventListener("focus", retry);
   addEventListener("pagehide", () => { away = true; drop(); });
   addEventListener("pageshow", (event) => { if (event.persisted) { away = false; retry(); } });
-  say(byId("main")?.dataset.live ? "reconnecting" : "live");
+  say(byId("main")?.dataset.live ? "connecting" : "none");
   follow();
 })();

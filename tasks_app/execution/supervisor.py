@@ -21,6 +21,7 @@ from django.db import connection
 from tasks_app import wake
 from tasks_app.domain.leases import FENCE_OFF_S, HEARTBEAT_S
 from tasks_app.execution import db, drive
+from tasks_app.execution.environment import key_source
 from tasks_app.execution.port import RunPort
 from tasks_app.runners.port import Directive
 from tasks_app.services import recovery, runs, workers
@@ -54,7 +55,7 @@ class Supervisor:
     def start(self) -> None:
         """Register, take back what dead predecessors on this host held, and begin to beat and sweep."""
         _own_temporary_folder()
-        db.patiently(workers.register, self.name, host=self.host, slots=self.slots)
+        db.patiently(workers.register, self.name, host=self.host, slots=self.slots, has_key=bool(key_source()))
         db.patiently(recovery.take_back_from_dead, self.host, alive=self.name)
         connection.close()
         self._thread.start()

@@ -9,7 +9,7 @@ from tasks_app.domain.errors import DecisionGone, DomainError, LeaseLost
 from tasks_app.domain.leases import LOOK_S
 from tasks_app.execution import db
 from tasks_app.runners.port import Answer, Ask, AskWithdrawn, Directive, Parked
-from tasks_app.services import decisions
+from tasks_app.services import decisions, scheduling
 from tasks_app.services.runs import Held
 
 logger = logging.getLogger(__name__)
@@ -49,6 +49,7 @@ async def ask(port: Waiter, request: Ask, *, grace_s: float) -> Answer:
         logger.exception("run %s: a request could not be stored", port.held.id)
         raise AskWithdrawn("The approval service does not answer; nobody has denied this. Try again later.") from error
     try:
+        await db.call(scheduling.tick, port.held.team_id)  # who waits leaves its place under the team's cap to another
         return await _wait(port, decision.pk, grace_s)
     except asyncio.CancelledError as cancelled:
         if cancelled.args != ("parked",):  # else the run parked on another request: this one stays open too

@@ -160,7 +160,7 @@ def _questions(status: Status) -> list[RenderableType]:
         return []
     lines = [Text(), Text("Waiting for you", style="bold yellow")]
     lines += [Text(f"{item.id}  {item.kind.value:<10} {one_line(item.title, 110)}") for item in status.waiting]
-    return [*lines, Text("Answer with: manage.py decide ID", style="dim")]
+    return [*lines, Text("Answer with: uv run manage.py decide ID", style="dim")]
 
 
 def task_json(card: TaskCard) -> dict[str, Any]:

@@ -12,3 +12,4 @@ class Worker(models.Model):
     started_at = models.DateTimeField()
     seen_at = models.FloatField()  # Unix seconds of the database's clock
     slots = models.IntegerField()
+    has_key = models.BooleanField(default=False)  # it can run real agents

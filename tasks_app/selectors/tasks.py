@@ -87,6 +87,11 @@ class TaskCard:
         return task_label(self.number)
 
     @property
+    def tries(self) -> int:
+        """Attempts that count, with the one that is under way or has succeeded."""
+        return self.attempts + (self.status in (TaskStatus.IN_PROGRESS, TaskStatus.COMPLETED))
+
+    @property
     def took_s(self) -> float | None:
         """How long it took from its first start to its completion; None while it is not done."""
         if self.completed_at is None or self.started_at is None:

@@ -243,6 +243,7 @@ def stop_team(team_id: int, *, actor: str) -> int:
         open_runs = list(Run.objects.select_related("task").filter(team_id=team_id, status__in=runs.OPEN))
         for run in open_runs:
             _stop_open_run(run.task, actor=actor, reason=Reason.STOPPED, held=False)
+        decisions.withdraw_all(why="the team was stopped", actor=actor, team_id=team_id)
     return len(open_runs)
 
 

@@ -268,9 +268,11 @@ def withdraw(decision_id: str, *, why: str, actor: str = events.SYSTEM) -> bool:
     return bool(landed)
 
 
-def withdraw_all(*, why: str, actor: str = events.SYSTEM, run_id: str = "", task_id: int | None = None) -> int:
-    """Withdraw every open decision of a run, or every one of a task; returns how many."""
-    scope = Q(run_id=run_id) if run_id else Q(task_id=task_id)
+def withdraw_all(
+    *, why: str, actor: str = events.SYSTEM, run_id: str = "", task_id: int | None = None, team_id: int | None = None
+) -> int:
+    """Withdraw every open decision of a run, of a task or of a team; returns how many. What is still needed is asked again."""
+    scope = Q(run_id=run_id) if run_id else Q(task_id=task_id) if task_id else Q(team_id=team_id)
     open_ones = Decision.objects.filter(scope, status=DecisionStatus.OPEN.value).values_list("pk", flat=True)
     return sum(withdraw(pk, why=why, actor=actor) for pk in list(open_ones))
 

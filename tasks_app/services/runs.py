@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import F, Max, Q
+from django.db.models import Exists, F, Max, OuterRef, Q
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
@@ -115,8 +115,11 @@ def claim(run_id: str, *, worker: str, host: str) -> Held | None:
     if found is None:
         return None
     team = events.lock(found[0])
-    running = Run.objects.filter(team_id=team.pk, status=RunStatus.RUNNING.value).count()
-    if team.status != TeamStatus.ACTIVE.value or found[1] != AgentStatus.ACTIVE.value or running >= parallel(team.limits):
+    if (
+        team.status != TeamStatus.ACTIVE.value
+        or found[1] != AgentStatus.ACTIVE.value
+        or at_work(team.pk) >= parallel(team.limits)
+    ):
         return None
     won = Run.objects.filter(pk=run_id, status=RunStatus.PENDING.value, due_at__lte=DatabaseNow()).update(
         status=RunStatus.RUNNING.value,
@@ -136,6 +139,20 @@ def claim(run_id: str, *, worker: str, host: str) -> Held | None:
     run = get(run_id)
     append_event(run, EventKind.RUN_STARTED, data={"fence": run.fence, "worker": worker, "resumed": run.fence > 1})
     return Held(run.pk, run.fence, run.team_id, run.task_id, run.agent_id)
+
+
+def at_work(team_id: int, *, due: bool = False) -> int:
+    """How many runs take a place under the team's cap: those that run and do not wait for the lead; `due`: and those that may.
+
+    An agent that waits for an answer leaves its place to another, however long its process is kept.
+    """
+    asking = Decision.objects.filter(run_id=OuterRef("pk"), status=DecisionStatus.OPEN.value).exclude(
+        kind=DecisionKind.STALL.value
+    )
+    working: Q = Q(Q(status=RunStatus.RUNNING.value), ~Exists(asking))
+    if due:
+        working = working | Q(status=RunStatus.PENDING.value, due_at__lte=DatabaseNow())
+    return Run.objects.filter(working, team_id=team_id).count()
 
 
 def parallel(limits: dict[str, Any]) -> int:
@@ -194,7 +211,7 @@ def park(run_id: str, fence: int, *, reason: Reason, detail: str = "", retry_at:
 def make_due(run_id: str, *, why: str) -> bool:
     """A parked run may go on now; returns whether there was one. Called under the team's lock."""
     landed = Run.objects.filter(pk=run_id, status=RunStatus.PENDING.value, due_at__gt=DatabaseNow()).update(
-        due_at=DatabaseNow(), nudged_at=DatabaseNow()
+        due_at=DatabaseNow(), nudged_at=DatabaseNow(), reason="", detail=""
     )
     if landed:
         append_event(get(run_id), EventKind.RUN_RESUMABLE, data={"reason": why})

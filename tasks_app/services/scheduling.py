@@ -11,7 +11,6 @@ from tasks_app.domain.statuses import AgentStatus, DecisionKind, DecisionStatus,
 from tasks_app.domain.text import cut
 from tasks_app.models import Agent, Decision, Run, Task, Team
 from tasks_app.services import budgets, decisions, endings, events, messages, runs, tasks
-from tasks_app.services.clock import now_s
 
 logger = logging.getLogger(__name__)
 ASK_FIRST = frozenset({Reason.AUTH.value, Reason.START_FAILED.value, Reason.REFUSED.value, Reason.BUDGET.value})
@@ -25,11 +24,8 @@ def tick(team_id: int) -> list[str]:
     if team.status != TeamStatus.ACTIVE.value:
         return []
     _settle_failures(team)
-    open_runs = list(Run.objects.filter(team_id=team_id, status__in=runs.OPEN).values_list("agent_id", "status", "due_at"))
-    now = now_s()
-    using = sum(1 for _, status, due_at in open_runs if status == RunStatus.RUNNING.value or due_at <= now)
-    slots = runs.parallel(team.limits) - using
-    busy = {agent_id for agent_id, _, _ in open_runs}
+    busy = set(Run.objects.filter(team_id=team_id, status__in=runs.OPEN).values_list("agent_id", flat=True))
+    slots = runs.parallel(team.limits) - runs.at_work(team_id, due=True)
     free = [a for a in Agent.objects.filter(team_id=team_id, status=AgentStatus.ACTIVE.value) if a.pk not in busy]
     started = []
     for task in tasks.ready(team_id) if slots > 0 and free else []:

@@ -41,7 +41,7 @@ def create(plan: Plan, *, slug: str, source: Source, workspace: Path, user_id: i
     """Make the team and its agents; called inside the transaction that also makes its tasks."""
     team = Team.objects.create(
         slug=slug,
-        name=plan.team,
+        name=names.unique(plan.team, Team.objects.values_list("name", flat=True)),
         goal=plan.goal,
         plan=source.text,
         source_path=str(source.base),

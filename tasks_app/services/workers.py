@@ -15,14 +15,22 @@ from tasks_app.services.clock import DatabaseNow, now_s
 
 
 @transaction.atomic
-def register(name: str, *, host: str, slots: int) -> None:
+def register(name: str, *, host: str, slots: int, has_key: bool) -> None:
     """Remember a worker process; forget those of this host whose process is gone."""
     now = now_s()
     for other in Worker.objects.filter(host=host).exclude(name=name):
         if not psutil.pid_exists(other.pid):
             other.delete()
     Worker.objects.update_or_create(
-        name=name, defaults={"host": host, "pid": os.getpid(), "started_at": timezone.now(), "seen_at": now, "slots": slots}
+        name=name,
+        defaults={
+            "host": host,
+            "pid": os.getpid(),
+            "started_at": timezone.now(),
+            "seen_at": now,
+            "slots": slots,
+            "has_key": has_key,
+        },
     )
 
 

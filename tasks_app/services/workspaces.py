@@ -41,15 +41,21 @@ def prepare(slug: str, *, source: str, mode: str, ref: str | None, base: Path, s
     Raises `Invalid` naming the field where the source is not there, is not a repository, or cannot be copied, and `Conflict`
     where another team of that name has it already; then nothing is left behind.
     """
-    folder = (base / source).expanduser().resolve() if source else None
-    if folder is not None and not folder.is_dir():
-        raise Invalid(f"The workspace {folder} is not a folder.", field="workspace.path")
+    folder = source_folder(source, base)
     _claim(slug)
     try:
         return _fill(slug, folder, mode=mode, ref=ref, scratch=scratch)
     except Exception:
         remove(slug)
         raise
+
+
+def source_folder(source: str, base: Path) -> Path | None:
+    """Return the folder that a plan names, None where it names none. Raises `Invalid` where it is not there."""
+    folder = (base / source).expanduser().resolve() if source else None
+    if folder is not None and not folder.is_dir():
+        raise Invalid(f"The workspace {folder} is not a folder.", field="workspace.path")
+    return folder
 
 
 def _fill(slug: str, folder: Path | None, *, mode: str, ref: str | None, scratch: bool) -> Path:

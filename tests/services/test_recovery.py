@@ -175,7 +175,7 @@ def test_runs_of_a_paused_team_are_not_nudged(crew):
 
 def test_the_heartbeat_renews_what_is_held_and_says_what_each_run_is_to_do(crew):
     first, second = crew.claim(0, 0), crew.claim(1, 1)
-    workers.register("w1", host="h", slots=8)
+    workers.register("w1", host="h", slots=8, has_key=False)
     Run.objects.update(lease_until=now_s() + 1)
     actions.stop_run(second.id, actor="user:lead")
     held = {first.id: first.fence, second.id: second.fence, "a00000000": 1}
@@ -201,7 +201,7 @@ def test_a_worker_that_lost_a_run_is_told_and_does_not_renew_the_lease_of_its_su
 def test_workers_whose_process_is_gone_are_forgotten_and_one_that_leaves_too():
     Worker.objects.create(name="h:1:1", host="h", pid=2**22 + 1, started_at=world.now(), seen_at=0, slots=1)
     assert not psutil.pid_exists(2**22 + 1)
-    workers.register("me", host="h", slots=8)
+    workers.register("me", host="h", slots=8, has_key=False)
     assert list(Worker.objects.values_list("name", flat=True)) == ["me"]
     workers.leave("me")
     assert not Worker.objects.exists()

@@ -12,7 +12,6 @@ from django.utils import timezone
 
 from tasks_app.domain import plan as plans
 from tasks_app.domain.errors import Invalid
-from tasks_app.execution.environment import key_source
 from tasks_app.management import credentials, lead, missing, plan_files, prepare, sign_in, status
 from tasks_app.management.cli import DeskCommand, actor, find_team
 from tasks_app.management.scripted import ScriptedLead
@@ -71,7 +70,7 @@ class Command(DeskCommand):
         plan, source = plan_files.read(given["plan"], name=given["name"])
         rehearse = given["rehearse"] or settings.REHEARSE
         prepare.everything()
-        if not rehearse and not key_source() and not missing.somebody_works():
+        if not rehearse and not credentials.anywhere():
             raise Invalid(
                 f"There is no API key and no signed-in Claude Code. Add --rehearse, or {credentials.HOW}.", field="rehearse"
             )
@@ -114,9 +113,9 @@ class Command(DeskCommand):
         if as_json:
             self.print_json({"team": slug, "worker": works})
         else:
-            self.stdout.write(f"The team {slug} has started. `manage.py team status {slug}` shows it.")
+            self.stdout.write(f"The team {slug} has started. `uv run manage.py team status {slug}` shows it.")
             if not works:
-                self.stdout.write("No worker runs yet: start `manage.py up`, or use --wait.")
+                self.stdout.write("No worker runs yet: start `uv run manage.py up`, or use --wait.")
         return 0
 
     def _say_ended(self, team_id: int, ending: Ending, as_json: bool, *, elapsed_s: float) -> int:
@@ -148,7 +147,7 @@ class Command(DeskCommand):
             rehearsal = "  (rehearsal)" if team.rehearsal else ""
             self.stdout.write(f"{team.slug:<32} {team.status:<8} {team.counts.done}/{team.counts.total} tasks{waits}{rehearsal}")
         if not found:
-            self.stdout.write("No team yet: manage.py team start examples/billing/plan.yaml --rehearse")
+            self.stdout.write("No team yet: uv run manage.py team start examples/billing/plan.yaml --rehearse")
         return 0
 
     def _one(self, verb: str, given: dict[str, Any]) -> int:
