@@ -91,6 +91,13 @@ def _acts(request: HttpRequest, pk: int, actor: str) -> dict[str, Act]:
         actions.reopen(pk, why=fields.text(post, "why"), actor=actor)
         return "Opened again."
 
+    return {"reassign": reassign, "complete": complete, "cancel": cancel, "reopen": reopen, **_settings(request, pk, actor)}
+
+
+def _settings(request: HttpRequest, pk: int, actor: str) -> dict[str, Act]:
+    """Return what changes how a task is worked on: its budget, its rules, its place in the queue."""
+    post = request.POST
+
     def budget() -> str:
         budgets.set_task(pk, usd=fields.money(post, "usd"), tokens=fields.count(post, "tokens"), actor=actor)
         return "The budget is set."
@@ -105,16 +112,7 @@ def _acts(request: HttpRequest, pk: int, actor: str) -> dict[str, Act]:
     def move(up: bool) -> Act:
         return lambda: task_edits.move(pk, up=up, actor=actor)
 
-    return {
-        "reassign": reassign,
-        "complete": complete,
-        "cancel": cancel,
-        "reopen": reopen,
-        "budget": budget,
-        "revoke": revoke,
-        "up": move(True),
-        "down": move(False),
-    }
+    return {"budget": budget, "revoke": revoke, "up": move(True), "down": move(False)}
 
 
 def _posted(request: HttpRequest) -> dict[str, Any]:

@@ -197,5 +197,10 @@ def test_a_word_that_no_button_sends_is_refused(act, keys, name):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_acts_are_posts(desk, keys, name):
-    assert desk.get(reverse(name, args=[keys[name]])).status_code == 405
+def test_whoever_reloads_the_address_of_an_act_is_led_to_a_page_and_nothing_happens(desk, keys, team, name):
+    response = desk.get(reverse(name, args=[keys[name]]))
+    assert response.status_code == 302
+    assert desk.get(response["Location"]).status_code == 200
+    assert desk.put(reverse(name, args=[keys[name]])).status_code == 405
+    team.refresh_from_db()
+    assert team.last_seq == 0

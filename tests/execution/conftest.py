@@ -19,8 +19,8 @@ def home(tmp_path: Path, settings: pytest.FixtureRequest, monkeypatch: pytest.Mo
 
 
 @pytest.fixture
-def crew(database_threads: None, home: Path, tmp_path: Path) -> world.World:  # noqa: F811
-    """A team of two that works in a real folder, on a real database."""
+def crew(db: None, home: Path, tmp_path: Path) -> world.World:
+    """A team of two that works in a real folder. Where threads or a loop look at it, ask for `database_threads` as well."""
     made = world.make()
     world.workspace(made.team, tmp_path / "work")
     return made

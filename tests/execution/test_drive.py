@@ -12,7 +12,7 @@ from tasks_app.services import actions, runs
 from tests.execution.lives import ENDED, Scripted, drive_on, outcome, reports, say
 from tests.services import world
 
-pytestmark = pytest.mark.usefixtures("scripted")
+pytestmark = pytest.mark.usefixtures("scripted", "database_threads")
 
 
 async def nothing(spec, port):

@@ -15,6 +15,8 @@ from tasks_app.services import events, messages, runs
 from tests.execution.lives import on_port, say
 from tests.services import world
 
+pytestmark = pytest.mark.usefixtures("database_threads")
+
 
 def cost(usd, process="p"):
     return say(cost=world.cost(process, usd))

@@ -17,7 +17,7 @@ from tasks_app.services import actions, runs, workers
 from tests.execution.lives import Scripted, reports, say
 from tests.services_fixtures import until
 
-pytestmark = pytest.mark.usefixtures("scripted")
+pytestmark = pytest.mark.usefixtures("scripted", "database_threads")
 CAME_BACK = {
     Directive.STOP: Outcome(OutcomeKind.STOPPED, Reason.STOPPED),
     Directive.LEAVE: Outcome(OutcomeKind.PARKED, Reason.INTERRUPTED),

@@ -180,6 +180,8 @@ def plan(**changes):
 def source(tmp_path):
     (tmp_path / "repo").mkdir()
     (tmp_path / "repo" / "README").write_text("hello")
+    for name in workspaces.taken():  # what other tests of this home have left
+        workspaces.remove(name)
     yield Source("text", tmp_path)
     for name in workspaces.taken():
         workspaces.remove(name)
