@@ -2,13 +2,16 @@
 
 import fcntl
 import json
-import multiprocessing
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from bench.place import ROOT
 
 
 class JsonStore:
@@ -42,31 +45,29 @@ class JsonStore:
             tasks[number]["status"] = "completed"
 
 
-def _work(path: Path, who: str, took: Any) -> None:
-    store = JsonStore(path)
+def work(path: Path, who: str) -> list[float]:
+    """Claim and complete until there is nothing left; returns the milliseconds of each task."""
+    store, took = JsonStore(path), []
     while True:
         begun = time.perf_counter()
         number = store.claim(who)
         if number is None:
-            return
+            return took
         store.complete(number)
-        took.put((time.perf_counter() - begun) * 1000)
+        took.append((time.perf_counter() - begun) * 1000)
 
 
 def claim_all(*, tasks: int, workers: int) -> list[float]:
     """Let processes claim and complete all tasks; returns the milliseconds of each."""
-    context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory(prefix="crewdesk-json-") as folder:
         path = Path(folder) / "tasks.json"
         text = "Do this carefully, and say how you know that it is done. " * 10
-        path.write_text(
-            json.dumps([{"id": n, "title": f"Task {n}", "description": text, "status": "pending"} for n in range(tasks)])
-        )
-        took: Any = context.Queue()
-        crowd = [context.Process(target=_work, args=(path, f"agent{n}", took)) for n in range(workers)]
-        for each in crowd:
-            each.start()
-        found = [float(took.get(timeout=60)) for _ in range(tasks)]
-        for each in crowd:
-            each.join(10)
-    return found
+        rows = [{"id": n, "title": f"Task {n}", "description": text, "status": "pending"} for n in range(tasks)]
+        path.write_text(json.dumps(rows))
+        command = [sys.executable, "-m", "bench.json_store", str(path)]
+        crowd = [subprocess.Popen([*command, f"agent{n}"], cwd=ROOT, stdout=subprocess.PIPE, text=True) for n in range(workers)]
+        return [float(word) for each in crowd for word in each.communicate(timeout=120)[0].split()]
+
+
+if __name__ == "__main__":
+    print(*work(Path(sys.argv[1]), sys.argv[2]))
