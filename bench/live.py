@@ -43,8 +43,10 @@ def run(place: Place, options: argparse.Namespace) -> Report:
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     with parts.running(place) as house:
         web, cookie = house.web(), crew.session()
-        with emitting.running(place, agents=agents, rate=rate) as emitter, _chromium() as chromium:
-            opened = [_open(chromium, house.port, emitter.team, cookie) for _ in range(pages)]
+        with emitting.running(place, agents=agents, rate=rate) as emitter, chromium() as browser:
+            opened = [open_page(browser, house.port, f"/teams/{emitter.team}/", cookie) for _ in range(pages)]
+            for page in opened:
+                page.evaluate(WATCH)
             before = psutil.Process(web.pid).cpu_times()
             begun = time.monotonic()
             emitter.begin(seconds)
@@ -67,7 +69,8 @@ def run(place: Place, options: argparse.Namespace) -> Report:
 
 
 @contextlib.contextmanager
-def _chromium() -> Iterator[Browser]:
+def chromium() -> Iterator[Browser]:
+    """Yield a Chromium; raises RuntimeError that says how to get one."""
     path = shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as playwright:
         if path is None and not Path(playwright.chromium.executable_path).exists():
@@ -80,13 +83,13 @@ def _chromium() -> Iterator[Browser]:
             browser.close()
 
 
-def _open(chromium: Browser, port: int, team: str, cookie: str) -> Page:
-    context = chromium.new_context()
+def open_page(browser: Browser, port: int, path: str, cookie: str) -> Page:
+    """Open a page as the person of that session, in a window of its own, with its socket open."""
+    context = browser.new_context()
     context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": f"http://127.0.0.1:{port}"}])
     page = context.new_page()
-    page.goto(f"http://127.0.0.1:{port}/teams/{team}/")
-    page.evaluate(WATCH)
-    page.wait_for_timeout(500)  # the socket is open
+    page.goto(f"http://127.0.0.1:{port}{path}")
+    page.wait_for_timeout(500)
     return page
 
 
