@@ -15,7 +15,7 @@ from dashboard.forms.plans import Given
 from dashboard.http import post_only
 from dashboard.views.page import Page
 from tasks_app.domain import graph
-from tasks_app.domain.errors import DomainError, Invalid
+from tasks_app.domain.errors import DomainError, Forbidden, Invalid
 from tasks_app.domain.plan_model import Plan, Task
 from tasks_app.management import credentials
 from tasks_app.services import actions, workspaces
@@ -54,6 +54,10 @@ def create(request: HttpRequest) -> HttpResponse:
     try:
         given = forms.read(request)
         plan, source = forms.check(given)
+        if plan.workspace.path and not page.viewer.superuser:
+            raise Forbidden(
+                "Only an administrator may name a folder of this machine. Leave out `workspace`: the team gets a new one."
+            )
         workspaces.source_folder(plan.workspace.path, source.base)
         if not given.rehearsal and _must_rehearse():
             raise Invalid(

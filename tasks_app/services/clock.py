@@ -1,25 +1,10 @@
 """The database's clock, in Unix seconds: leases compare times of one clock only, whatever the hosts' clocks say."""
 
-from typing import Any
-
 from django.db import connection
-from django.db.models import FloatField, Func
 
+from tasks_app.selectors.clock import DatabaseNow
 
-class DatabaseNow(Func):
-    """Now, as the database sees it, with a resolution of 1 ms or better."""
-
-    template = "0"
-    output_field = FloatField()
-    arity = 0
-
-    def as_sqlite(self, compiler: Any, connection: Any, **extra: Any) -> Any:
-        """SQLite: Julian days."""
-        return self.as_sql(compiler, connection, template="((julianday('now') - 2440587.5) * 86400.0)", **extra)
-
-    def as_postgresql(self, compiler: Any, conn: Any, **extra: Any) -> Any:
-        """PostgreSQL: `clock_timestamp`, for `now()` stands still within a transaction."""
-        return self.as_sql(compiler, conn, template="extract(epoch from clock_timestamp())::double precision", **extra)
+__all__ = ["DatabaseNow", "now_s"]
 
 
 def now_s() -> float:

@@ -23,6 +23,10 @@ EVENT_OF = {
 }
 
 
+RESERVED = ("new",)
+"""Addresses below /teams/ that are pages of their own."""
+
+
 @dataclass(frozen=True)
 class Source:
     """Where a plan came from: its text, the folder that its relative paths mean, and the rehearsal script itself."""
@@ -34,7 +38,7 @@ class Source:
 
 def reserve_slug(plan: Plan, *, taken: Collection[str] = ()) -> str:
     """Return a free URL name for the team that is not in `taken` either."""
-    return names.slug(plan.team, {*Team.objects.values_list("slug", flat=True), *taken})
+    return names.slug(plan.team, {*RESERVED, *Team.objects.values_list("slug", flat=True), *taken})
 
 
 def create(plan: Plan, *, slug: str, source: Source, workspace: Path, user_id: int | None, rehearsal: bool, actor: str) -> Team:

@@ -8,6 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from tasks_app.models import Task, Team
+from tests import factories
 from tests.dashboard.conftest import html_of, words_of
 
 PLAN = """\
@@ -43,9 +44,9 @@ def post(desk):
 
 
 @pytest.fixture
-def home(tmp_path, settings, monkeypatch):
+def home(tmp_path, settings):
     """Where workspaces go: a folder of this test."""
-    monkeypatch.setattr(settings, "HOME", tmp_path)
+    settings.HOME = tmp_path
     return tmp_path
 
 
@@ -141,3 +142,17 @@ def test_without_a_key_only_a_rehearsal_can_be_started(desk, post, monkeypatch):
         assert response.status_code == 422
         assert "tick Rehearsal" in words_of(response)
     assert not Team.objects.filter(name="Billing").exists()
+
+
+def test_only_an_administrator_may_name_a_folder_of_the_machine(client, db):
+    client.force_login(factories.UserFactory(is_superuser=False))
+    plan = f"{PLAN}workspace: /etc\n"
+    answer = client.post(reverse("team-create"), {"plan": plan, "do": "check", "rehearsal": "1"})
+    assert answer.status_code == 403
+    assert "Only an administrator may name a folder" in words_of(answer)
+
+
+def test_a_team_called_new_gets_an_address_of_its_own(post, home):
+    plan = PLAN.replace("team: Billing", "team: New")
+    started = post(plan=plan, do="start", checked=checked(post(plan=plan, do="check")))
+    assert started.headers["Location"] == "/teams/new-2/"
