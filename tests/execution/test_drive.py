@@ -1,11 +1,9 @@
 """Driving a life from the claim to its end, with a runner that is played instead of a Claude process."""
 
-import asyncio
-
 import pytest
 
 from tasks_app.domain.statuses import DecisionKind, Reason
-from tasks_app.execution import spec
+from tasks_app.execution import db, spec
 from tasks_app.models import Decision, Run, Step, Team
 from tasks_app.runners.port import Directive, Outcome, OutcomeKind, Parked
 from tasks_app.services import actions, runs
@@ -71,7 +69,7 @@ def test_a_life_that_is_lost_writes_nothing_more(crew):
     held = crew.claim()
 
     async def loses(given, port):
-        await asyncio.to_thread(world.next_life, held)
+        await db.call(world.next_life, held)
         await port.emit([say("too late")])
         await port.directive_changed()
         return Outcome(OutcomeKind.LOST)
@@ -86,7 +84,7 @@ def test_a_run_that_ends_in_the_moment_it_is_lost_completes_nothing(crew):
 
     async def loses(given, port):
         await done()(given, port)
-        await asyncio.to_thread(world.next_life, held)
+        await db.call(world.next_life, held)
         return ENDED
 
     drive_on(held, loses)
@@ -216,7 +214,7 @@ def test_a_stop_while_it_runs_ends_in_stopped(crew):
     held = crew.claim()
 
     async def is_stopped(given, port):
-        await asyncio.to_thread(actions.stop_run, held.id, actor="user:ada")
+        await db.call(actions.stop_run, held.id, actor="user:ada")
         port.direct(Directive.STOP)
         return Outcome(OutcomeKind.STOPPED, Reason.STOPPED)
 

@@ -6,6 +6,7 @@ import pytest
 from claude_agent_sdk.testing import run_session_store_conformance
 
 from tasks_app.domain.errors import LeaseLost
+from tasks_app.execution import db
 from tasks_app.execution.session_store import DatabaseSessionStore
 from tasks_app.models import TranscriptEntry
 from tests.services import world
@@ -18,7 +19,7 @@ def test_the_store_passes_the_sdks_conformance_suite():
     made = []
 
     async def fresh():
-        await asyncio.to_thread(TranscriptEntry.objects.all().delete)
+        await db.call(TranscriptEntry.objects.all().delete)
         made.append(1)
         return DatabaseSessionStore()
 
