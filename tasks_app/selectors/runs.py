@@ -1,10 +1,14 @@
 """What execution needs to know of a run besides its row."""
 
 import json
+import re
 from typing import Any
 
 from tasks_app.domain.statuses import RunStatus, StepKind
 from tasks_app.models import Agent, Run, Step, Task
+
+WRITERS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
+PATH_IN_PREVIEW = re.compile(r'"(?:file_path|notebook_path)": ("(?:[^"\\]|\\.)*")')
 
 
 def colleagues(run: Run) -> list[tuple[str, str]]:
@@ -38,14 +42,19 @@ def last_steps(run_id: str, *, count: int = 10) -> list[str]:
 
 
 def files_written(run_id: str) -> list[str]:
-    """Return the files that the run's own Write, Edit and NotebookEdit calls named."""
-    calls = Step.objects.filter(run_id=run_id, kind=StepKind.TOOL_CALL.value).values_list("data", flat=True)
-    names = {}
-    for data in calls:
-        given = data.get("input") or {}
-        if data.get("tool") in ("Write", "Edit", "MultiEdit", "NotebookEdit"):
-            names[given.get("file_path") or given.get("notebook_path") or ""] = True
-    return [name for name in names if name]
+    """Return the files that the run's own Write, Edit and NotebookEdit calls named, each once."""
+    calls = Step.objects.filter(run_id=run_id, kind=StepKind.TOOL_CALL.value).order_by("seq").values_list("data", flat=True)
+    names = (_file_of(data) for data in calls if data.get("tool") in WRITERS)
+    return list(dict.fromkeys(name for name in names if name))
+
+
+def _file_of(data: dict[str, Any]) -> str:
+    """The file a call names; of a large call only the beginning of its JSON is kept."""
+    given = data.get("input") or {}
+    if name := given.get("file_path") or given.get("notebook_path"):
+        return str(name)
+    found = PATH_IN_PREVIEW.search(str(data.get("preview") or ""))
+    return str(json.loads(found[1])) if found else ""
 
 
 def previous(run: Run) -> Run | None:

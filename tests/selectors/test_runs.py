@@ -1,0 +1,24 @@
+"""What execution reads of a run."""
+
+import pytest
+
+from tasks_app.domain.statuses import StepKind
+from tasks_app.runners.claude.content import kept_json
+from tasks_app.selectors import runs
+from tests.factories import RunFactory, StepFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def test_files_written_are_named_once_in_order_also_by_calls_too_large_to_keep_whole():
+    run = RunFactory()
+    calls = [
+        ("Write", {"file_path": "/w/a.py", "content": "x"}),
+        ("Write", {"file_path": '/w/big "quoted" \\ é.txt', "content": "y" * 100_000}),
+        ("Read", {"file_path": "/w/read.py"}),
+        ("Edit", {"file_path": "/w/a.py", "old_string": "x", "new_string": "z"}),
+        ("NotebookEdit", {"notebook_path": "/w/n.ipynb"}),
+    ]
+    for seq, (tool, given) in enumerate(calls, 1):
+        StepFactory(run=run, seq=seq, kind=StepKind.TOOL_CALL.value, data={"tool": tool, **kept_json(given)})
+    assert runs.files_written(run.pk) == ["/w/a.py", '/w/big "quoted" \\ é.txt', "/w/n.ipynb"]
