@@ -34,10 +34,10 @@ def run(place: Place, options: argparse.Namespace) -> Report:
     report = Report("chaos")
     told = story.make(tasks=tasks, seed=options.seed)
     with desk.running(place, workers=WORKERS) as house, _story_files(told) as (plan, lead):
-        killer = Killer(house, options.seed, most=1000 if options.acts < 0 else options.acts)
+        killer = Killer(house, options.seed, most=12 + tasks // 2 if options.acts < 0 else options.acts)
         begun = time.monotonic()
         try:
-            ended = _play(place, plan, lead, killer, limit_s=60 + 9 * tasks)
+            ended = _play(place, plan, lead, killer, limit_s=180 + 12 * tasks)
         finally:
             killer.stop()
         took = time.monotonic() - begun

@@ -34,8 +34,8 @@ class Killer:
 
     desk: Desk
     seed: int
-    most: int = 1000
-    pause_s: float = 2.5
+    most: int = 30
+    pause_s: float = 3.0
     acts: list[str] = field(default_factory=list)
     done: Counter[str] = field(default_factory=Counter)
     left: dict[str, str] = field(default_factory=dict)

@@ -26,6 +26,8 @@ def play(given: argparse.Namespace) -> Report:
         for figure in found.get("figures", []):
             if figure.get("p50") is not None:
                 samples[figure["name"], figure["unit"]].append(figure["p50"])
+        if found.get("failures"):
+            report.notes += [f"seed {seed}: {note}" for note in found["notes"] if note.startswith("acts: ")]
         print(f"seed {seed}: {'passed' if not problem and not found.get('failures') else 'FAILED'}", file=sys.stderr, flush=True)
     report.add("seeds passed", f"of {given.seeds}", [passed])
     for (name, unit), values in samples.items():

@@ -37,46 +37,58 @@ class Measured:
     peak_mb: float = 0.0
 
 
+@dataclass(frozen=True)
+class Case:
+    """How the worker dies, and who is there to take over."""
+
+    title: str
+    limit_s: float
+    sibling: bool = False  # another worker of the same host is alive; else the dead one is started again at once, as `up` does
+    other_host: bool = False  # another worker is alive under another host name
+    lose_valkey: bool = False  # Valkey dies in the same moment and loses its data
+
+
+CASES = (
+    Case("same host, started again", 3),
+    Case("same host, started again, Valkey lost too", 3, lose_valkey=True),
+    Case("same host, another worker lives", 3, sibling=True),
+    Case("other host", 20, other_host=True),
+)
+
+
 def run(place: Place, options: argparse.Namespace) -> Report:
-    """Measure all four: same host and other host, Valkey kept and Valkey lost with its data."""
+    """Measure every case."""
     report = Report("recover")
     kills, agents = (1, 2) if options.quick else (6, 4)
     with parts.running(place) as house:
-        for title, other, lost in (
-            ("same host, Valkey with its data", False, False),
-            ("same host, Valkey lost with its data", False, True),
-            ("other host", True, False),
-        ):
-            if other and os.geteuid() != 0:
+        for case in CASES:
+            if case.other_host and os.geteuid() != 0:
                 report.notes.append("other host: left out, a host name of its own needs root")
                 continue
-            found = _case(house, title, kills=kills, agents=agents, other_host=other, lose_valkey=lost)
-            limit = 20 if other else 3
-            report.add(f"{title}: recovery", "s", found.seconds, Goal("p50", limit), Goal("max", limit))
+            found = _measure(house, case, kills=kills, agents=agents)
+            report.add(f"{case.title}: recovery", "s", found.seconds, Goal("p50", case.limit_s), Goal("max", case.limit_s))
             report.add("  of it until its lease was taken back", "s", found.taken_back)
             report.add("  of it until a worker had claimed it", "s", found.started)
-            report.add(f"{title}: effects that came twice", "effects", [found.duplicates], Goal("max", 0))
-            report.add(f"{title}: peak memory of the worker", "MB", [found.peak_mb])
+            report.add("  effects that came twice", "effects", [found.duplicates], Goal("max", 0))
+            report.add("  peak memory of the worker", "MB", [found.peak_mb])
     report.notes.append(PUBLISHED)
     return report
 
 
-def _case(house: Parts, title: str, *, kills: int, agents: int, other_host: bool, lose_valkey: bool) -> Measured:
-    found = Measured()
-    team = _start(title, agents)
-    names = ("desk-a", "desk-b") if other_host else ("", "")
-    worker = house.worker(1, slots=agents, host=names[0])
-    for kill in range(kills):
+def _measure(house: Parts, case: Case, *, kills: int, agents: int) -> Measured:
+    found, team = Measured(), _start(case.title, agents)
+    worker, spare = house.worker(1, slots=agents, host="desk-0" if case.other_host else ""), None
+    for kill in range(1, kills + 1):
         desk.until(lambda: _working(team) == agents, seconds=90, words="runs with a few steps")
+        if case.sibling or case.other_host:
+            spare = house.worker(kill + 1, slots=agents, host=f"desk-{kill}" if case.other_host else "")
         time.sleep(1.0)
-        before = _steps(team)
+        before, at = _fences(team), time.time()
         found.peak_mb = max(found.peak_mb, _peak_mb(worker.pid))
-        at = time.time()
         house.kill(worker)
-        if lose_valkey:
+        if case.lose_valkey:
             _lose(house)
-        # as `up` would: the next life starts at once; on another host a worker is there already, or comes up
-        worker = house.worker(kill + 2, slots=agents, host=names[(kill + 1) % 2])
+        worker = spare or house.worker(kill + 1, slots=agents)
         desk.until(lambda before=before: _went_on(team, before), seconds=90, words="the next step of every run")
         found.seconds += [first - at for first in _first_steps(team, at)]
         found.taken_back += _events(team, at, EventKind.RUN_RESUMABLE)
@@ -115,7 +127,7 @@ def _working(team: Team) -> int:
     return _fresh(lambda: Run.objects.filter(team=team, status=RunStatus.RUNNING.value, last_seq__gte=4).count())
 
 
-def _steps(team: Team) -> dict[str, int]:
+def _fences(team: Team) -> dict[str, int]:
     return dict(Run.objects.filter(team=team).values_list("pk", "fence"))
 
 
