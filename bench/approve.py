@@ -60,7 +60,7 @@ def _attached(report: Report, client: httpx.Client, *, tasks: int, each: int) ->
     team = _start("Attached", tasks=tasks, each=each, grace_s=600)
     clicks = _answer_all(client, team, count=tasks * each, ready=lambda d: time.time() - d.opened_at.timestamp() > SETTLE_S)
     delivered = dict(Decision.objects.filter(team=team).values_list("pk", "delivered_at"))
-    went_on = [(delivered[c.decision].timestamp() - c.at) * 1000 for c in clicks if delivered[c.decision]]
+    went_on = [(at.timestamp() - click.at) * 1000 for click in clicks if (at := delivered[click.decision]) is not None]
     report.add("click → the attached agent has its answer", "ms", went_on, Goal("p99", 300))
     report.add("click → its next step is stored (the tool has run)", "ms", [_next_step(c) for c in clicks])
     report.add("click → the page answers", "ms", [(c.answered - c.at) * 1000 for c in clicks])
@@ -70,7 +70,7 @@ def _attached(report: Report, client: httpx.Client, *, tasks: int, each: int) ->
 
 def _parked(report: Report, client: httpx.Client, place: Place, *, tasks: int) -> None:
     team = _start("Parked", tasks=tasks, each=1, grace_s=0)
-    clicks = _answer_all(client, team, count=tasks, ready=lambda d: d.parked and d.run.status == RunStatus.PENDING.value)
+    clicks = _answer_all(client, team, count=tasks, ready=_is_parked)
     first: list[float] = []
     started = dict(Run.objects.filter(team=team).values_list("pk", "started_at"))
 
@@ -84,6 +84,10 @@ def _parked(report: Report, client: httpx.Client, place: Place, *, tasks: int) -
         report.failures.append(str(late))
     report.add("click → the parked agent's first model request", "ms", first, Goal("p50", 2000), Goal("p99", 2000))
     report.notes.append(f"{len(started)} agents were parked: no process, no lease; each answer starts a new Claude process")
+
+
+def _is_parked(decision: Decision) -> bool:
+    return decision.parked and decision.run is not None and decision.run.status == RunStatus.PENDING.value
 
 
 def _answer_all(client: httpx.Client, team: Team, *, count: int, ready: Callable[[Decision], bool]) -> list[Click]:

@@ -19,6 +19,7 @@ from tasks_app.domain.statuses import StepKind  # noqa: E402
 from tasks_app.execution.port import RunPort  # noqa: E402
 from tasks_app.models import Agent  # noqa: E402
 from tasks_app.runners.port import StepDraft  # noqa: E402
+from tasks_app.services.runs import Held  # noqa: E402
 from tasks_app.tools.base import Caller  # noqa: E402
 
 
@@ -34,7 +35,7 @@ async def serve(team: Crew, names: dict[int, str], period_s: float) -> None:
     await asyncio.gather(*(port.close() for port in ports))
 
 
-def _port(held: crew.Held, name: str) -> RunPort:
+def _port(held: Held, name: str) -> RunPort:
     return RunPort(held, Caller(held.id, held.fence, held.team_id, held.agent_id, name, held.task_id, 1), last_seq=0, grace_s=1)
 
 

@@ -47,7 +47,8 @@ class JsonStore:
 
 def work(path: Path, who: str) -> list[float]:
     """Claim and complete until there is nothing left; returns the milliseconds of each task."""
-    store, took = JsonStore(path), []
+    store = JsonStore(path)
+    took: list[float] = []
     while True:
         begun = time.perf_counter()
         number = store.claim(who)

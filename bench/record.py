@@ -20,6 +20,7 @@ from tasks_app.execution.port import RunPort
 from tasks_app.models import Event, Step, Team
 from tasks_app.runners.port import StepDraft, Usage
 from tasks_app.services import steps
+from tasks_app.services.runs import Held
 from tasks_app.tools.base import Caller
 
 LEAST = {"sqlite": 1000, "postgres": 2000}
@@ -98,7 +99,7 @@ def _drafts(run_id: str) -> Iterator[StepDraft]:
         yield StepDraft(StepKind.TOOL_RESULT, TEXT, {"is_error": False}, tool_use_id=name)
 
 
-def _caller(held: crew.Held) -> Caller:
+def _caller(held: Held) -> Caller:
     return Caller(held.id, held.fence, held.team_id, held.agent_id, "agent", held.task_id, 1)
 
 

@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import yaml
@@ -89,7 +90,7 @@ def _measure(house: Parts, case: Case, *, kills: int, agents: int) -> Measured:
         if case.lose_valkey:
             _lose(house)
         worker = spare or house.worker(kill + 1, slots=agents)
-        desk.until(lambda before=before: _went_on(team, before), seconds=90, words="the next step of every run")
+        desk.until(partial(_went_on, team, before), seconds=90, words="the next step of every run")
         found.seconds += [first - at for first in _first_steps(team, at)]
         found.taken_back += _events(team, at, EventKind.RUN_RESUMABLE)
         found.started += _events(team, at, EventKind.RUN_STARTED)

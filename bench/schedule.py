@@ -76,9 +76,11 @@ def _figures(report: Report, team: Team, took: float) -> None:
     for task_id, need in Dependency.objects.filter(task__team=team).values_list("task_id", "needs_id"):
         needs[task_id].append(need)
     lost, claimed, started = [], [], []
-    for run in Run.objects.filter(team=team, started_at__isnull=False).order_by("started_at"):
-        ready = max([team.created_at, *(done[need] for need in needs[run.task_id] if done[need])])
-        since = max(ready, free[run.agent_id])
+    for run in Run.objects.filter(team=team).order_by("started_at"):
+        if run.started_at is None:
+            continue
+        ended = [at for need in needs[run.task_id] if (at := done[need]) is not None]
+        since = max(team.created_at, free[run.agent_id], *ended)
         lost.append(_ms(since, run.started_at))
         claimed.append(_ms(since, run.created_at))
         started.append(_ms(run.created_at, run.started_at))
@@ -93,7 +95,7 @@ def _figures(report: Report, team: Team, took: float) -> None:
         report.failures.append(f"{twice} more runs than tasks")
 
 
-def _ms(since: Any, until: Any) -> float:
+def _ms(since: datetime, until: datetime) -> float:
     return max(0.0, (until - since).total_seconds() * 1000)
 
 

@@ -5,6 +5,7 @@ import json
 import os
 import time
 from dataclasses import dataclass, field
+from functools import partial
 
 import psutil
 import yaml
@@ -54,7 +55,7 @@ def run(place: Place, options: argparse.Namespace) -> Report:
         end, rounds = time.monotonic() + 60 * minutes, 0
         while time.monotonic() < end:
             team, rounds = _start(rounds), rounds + 1
-            desk.until(lambda team=team: _left(team) == 0, seconds=120, pause_s=0.5, words="the end of a team")
+            desk.until(partial(_done, team), seconds=120, pause_s=0.5, words="the end of a team")
             page.wait_for_timeout(200)
             session.send("HeapProfiler.collectGarbage")
             heap = session.send("Runtime.getHeapUsage")["usedSize"]
@@ -76,8 +77,8 @@ def _start(number: int) -> Team:
     return crew.start(crew.plan(f"Soak {number}", agents=TEAM_TASKS, tasks=rows, parallel=TEAM_TASKS), script=SCRIPT)
 
 
-def _left(team: Team) -> int:
+def _done(team: Team) -> bool:
     try:
-        return Task.objects.filter(team=team).exclude(status=TaskStatus.COMPLETED.value).count()
+        return not Task.objects.filter(team=team).exclude(status=TaskStatus.COMPLETED.value).exists()
     finally:
         connections.close_all()
