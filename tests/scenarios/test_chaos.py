@@ -14,7 +14,7 @@ from tests.management.desks import ROOT, RunningDesk, free_port, wait_for
 from tests.scenarios.killer import KINDS, Killer, of_home
 
 pytestmark = [pytest.mark.engine, pytest.mark.chaos]
-SEEDS = range(int(os.environ.get("CREWDESK_TEST_SEEDS", "20")))
+SEEDS = range(int(os.environ.get("CREWDESK_TEST_SEEDS", "3")))
 PLAN, LEAD = "examples/billing/plan.yaml", "examples/billing/lead.yaml"
 ASKED = {
     "Database schema for invoices / permission": 1,
