@@ -55,7 +55,7 @@ def run(place: Place, options: argparse.Namespace) -> Report:
         report.add("  on the processor", "ms", [each.cpu_ms for each in looks])
         many = len(looks[-1].queries)
         report.add("  its queries", "queries", [many])
-        if many != few[name]:
+        if many > few[name]:  # fewer: a card less is shown
             report.failures.append(f"{name}: {few[name]} queries in a small installation, {many} in this one")
         slow = sorted(looks[-1].queries, reverse=True)[:SLOWEST]
         if looks[-1].ms > LIMIT_MS:
