@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,6 +32,7 @@ class RunPort:
         self.held = held
         self.poked = asyncio.Event()  # set by hints; whoever waits looks again
         self.closed = asyncio.Event()
+        self.waiting: Counter[str] = Counter()  # decision → how many calls of the agent wait for it right now
         self.parking = False  # one request was parked: the process ends, so every other one is parked too
         self.leaving_for: Reason | None = None  # budget or time: why it is told to leave
         self._caller = caller
@@ -175,7 +177,7 @@ class RunPort:
 
     async def _withdraw(self, decision_id: str) -> None:
         await asyncio.sleep(WITHDRAW_S)
-        if not self.parking and self._directive is Directive.GO_ON:
+        if not self.parking and self._directive is Directive.GO_ON and not self.waiting[decision_id]:
             await db.call(decisions.withdraw, decision_id, why="the agent took the request back")
 
     def _must_hold(self) -> None:

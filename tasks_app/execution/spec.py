@@ -25,6 +25,14 @@ class Prepared:
     rehearsal_key: str | None
 
 
+def _remove_homes(run_id: str, *, upto: int) -> None:
+    """Remove the folders of this life and of those before it, which may have been killed; never of a later one."""
+    for folder in home_of(run_id, 0).parent.glob(f"{run_id}-*"):
+        fence = folder.name.rpartition("-")[2]
+        if fence.isdigit() and int(fence) <= upto:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def home_of(run_id: str, fence: int) -> Path:
     """The private folder of one life of a run: HOME, configuration and temporary files of its process."""
     return Path(settings.HOME) / "runs" / f"{run_id}-{fence}"
@@ -39,7 +47,7 @@ def build(run_id: str, fence: int) -> Prepared:
     closed = decisions.undelivered(run_id)
     plan_mode = (task.plan_mode if task.plan_mode is not None else agent.plan_mode) and not _plan_is_over(run, closed)
     home = home_of(run_id, fence)
-    shutil.rmtree(home, ignore_errors=True)
+    _remove_homes(run_id, upto=fence)
     key, url = _register(run, fence) if team.rehearsal else (None, None)
     rules = _rules(run)
     spec = RunSpec(
@@ -134,4 +142,4 @@ def release(prepared: Prepared) -> None:
     """Give back what the life used: the player's entry and the private folder (its transcript is in the database)."""
     if prepared.rehearsal_key:
         server.shared().unregister(prepared.rehearsal_key)
-    shutil.rmtree(prepared.spec.home, ignore_errors=True)
+    _remove_homes(prepared.spec.run_id, upto=prepared.spec.fence)

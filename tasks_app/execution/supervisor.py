@@ -123,13 +123,18 @@ class Supervisor:
             if self._leaving:
                 return
             try:
-                unsent = await self._loop.run_in_executor(self._sweeps, partial(_closing_on_error, recovery.sweep))
+                unsent = await self._loop.run_in_executor(self._sweeps, partial(_closing_on_error, self._sweep_once))
             except Exception:
                 logger.exception("a sweep failed")
                 continue
             for run_id in unsent:
                 if self._has_room():
                     self._loop.create_task(self._run(run_id))
+
+    def _sweep_once(self) -> list[str]:
+        """Take back at once what a dead worker of this host held; its lease would only run out much later."""
+        recovery.take_back_from_dead(self.host, alive=self.name)
+        return recovery.sweep()
 
     async def _listen(self) -> None:
         async for run_id in wake.run_hints():
@@ -155,7 +160,8 @@ def _own_temporary_folder() -> None:
     folder = Path(settings.HOME) / "tmp"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     day_ago = time.time() - 86_400
-    for old in folder.glob("claude-resume-*"):
+    left = [*folder.glob("claude-resume-*"), *(Path(settings.HOME) / "runs").glob("*-*")]
+    for old in left:
         if old.stat().st_mtime < day_ago:
             shutil.rmtree(old, ignore_errors=True)
     tempfile.tempdir = str(folder)

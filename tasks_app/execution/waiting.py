@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from collections import Counter
 from typing import Protocol
 
 from tasks_app.domain.errors import DecisionGone, DomainError, LeaseLost
@@ -21,6 +22,7 @@ class Waiter(Protocol):
     held: Held
     poked: asyncio.Event
     parking: bool
+    waiting: Counter[str]
 
     def directive(self) -> Directive:
         """What the system wants right now."""
@@ -48,6 +50,7 @@ async def ask(port: Waiter, request: Ask, *, grace_s: float) -> Answer:
     except Exception as error:
         logger.exception("run %s: a request could not be stored", port.held.id)
         raise AskWithdrawn("The approval service does not answer; nobody has denied this. Try again later.") from error
+    port.waiting[decision.pk] += 1
     try:
         await db.call(scheduling.tick, port.held.team_id)  # who waits leaves its place under the team's cap to another
         return await _wait(port, decision.pk, grace_s)
@@ -55,6 +58,8 @@ async def ask(port: Waiter, request: Ask, *, grace_s: float) -> Answer:
         if cancelled.args != ("parked",):  # else the run parked on another request: this one stays open too
             port.withdraw_soon(decision.pk)
         raise
+    finally:
+        port.waiting[decision.pk] -= 1
 
 
 async def _wait(port: Waiter, decision_id: str, grace_s: float) -> Answer:

@@ -20,6 +20,7 @@ CUT_OFF = (
     "<tool_use_error>Cancelled: parallel",
 )
 """How Claude Code's own results begin for calls that did not run to their end (sdk.md, measured with 2.1)."""
+TASK = "[crewdesk:task "
 MESSAGE = re.compile(r"\[message (m[0-9a-z]{8}) ")
 
 
@@ -36,7 +37,9 @@ def append(key: Mapping[str, Any], entries: Sequence[Mapping[str, Any]], *, run_
     if not entries:
         return
     if run_id:
-        runs.guard(run_id, fence, started_session=True)
+        told = any(e.get("type") == "user" and TASK in json.dumps(e) for e in entries)
+        # before the task's own prompt is stored there is nothing to go on from: the next life starts with it again
+        runs.guard(run_id, fence, **({"started_session": True} if told else {}))
     scope, stamp = _scope(key), int(now_s() * 1000)
     ids = [e["uuid"] for e in entries if e.get("uuid")]
     known = set(TranscriptEntry.objects.filter(**scope, uuid__in=ids).values_list("uuid", flat=True))

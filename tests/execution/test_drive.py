@@ -13,6 +13,11 @@ from tests.services import world
 pytestmark = pytest.mark.usefixtures("scripted", "database_threads")
 
 
+def told(given, *, uuid):
+    """The transcript's line with the prompt of a life."""
+    return {"type": "user", "uuid": uuid, "message": {"role": "user", "content": given.prompt}}
+
+
 async def nothing(spec, port):
     return ENDED
 
@@ -95,7 +100,7 @@ def parks(kind=DecisionKind.PERMISSION, **payload):
     async def play(given, port):
         await port.note_session(given.new_session_id)
         await port.session_store.append(
-            {"project_key": "p", "session_id": given.new_session_id}, [{"type": "user", "uuid": given.new_session_id}]
+            {"project_key": "p", "session_id": given.new_session_id}, [told(given, uuid=given.new_session_id)]
         )
         port._grace_s = 0
         with pytest.raises(Parked):
@@ -169,7 +174,7 @@ def test_a_worker_that_leaves_gives_the_run_back_and_the_next_life_is_told(crew)
 
     async def leaves(given, port):
         await port.note_session(given.new_session_id)
-        await port.session_store.append({"project_key": "p", "session_id": given.new_session_id}, [{"type": "user", "uuid": "1"}])
+        await port.session_store.append({"project_key": "p", "session_id": given.new_session_id}, [told(given, uuid="1")])
         call = world.StepDraft(world.StepKind.TOOL_CALL, "Bash", {"tool": "Bash", "input": {"command": "make"}}, "toolu_7")
         await port.emit([call])
         port.direct(Directive.LEAVE)

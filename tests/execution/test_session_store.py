@@ -9,6 +9,7 @@ from tasks_app.domain.errors import LeaseLost
 from tasks_app.execution import db
 from tasks_app.execution.session_store import DatabaseSessionStore
 from tasks_app.models import TranscriptEntry
+from tasks_app.services import runs
 from tests.services import world
 
 KEY = {"project_key": "p", "session_id": "s"}
@@ -53,3 +54,14 @@ def test_a_line_with_a_known_uuid_is_kept_once_and_one_without_every_time():
     for _ in range(2):
         asyncio.run(store.append(KEY, [{"type": "user", "uuid": "1"}, {"type": "summary"}]))
     assert [line["type"] for line in asyncio.run(store.load(KEY))] == ["user", "summary", "summary"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_run_can_be_resumed_only_once_its_task_is_in_the_transcript():
+    crew = world.make()
+    held = crew.claim()
+    store = DatabaseSessionStore(run_id=held.id, fence=held.fence)
+    asyncio.run(store.append(KEY, [{"type": "queue-operation"}]))
+    assert not runs.get(held.id).started_session
+    asyncio.run(store.append(KEY, [{"type": "user", "message": {"content": "[crewdesk:task T-1 attempt 1]\n\nDo it."}}]))
+    assert runs.get(held.id).started_session

@@ -181,13 +181,16 @@ def test_a_rehearsal_gets_no_real_key_at_all(crew, real):
 def test_every_life_has_a_private_folder_of_its_own_and_a_marker(crew, home):
     held = crew.claim()
     env = build(held).env
-    later = world.next_life(held)
-    other = build(later).env
-    assert (env["CREWDESK_RUN"], other["CREWDESK_RUN"]) == (f"{held.id}:1", f"{held.id}:2")
-    assert env["HOME"] != other["HOME"]
     for name in ("HOME", "CLAUDE_CONFIG_DIR", "TMPDIR"):
         assert env[name].startswith(str(home))
         assert os.stat(env[name]).st_mode & 0o077 == 0
+    later = world.next_life(held)
+    other = build(later).env
+    assert not os.path.exists(env["HOME"]), "what a killed life left is removed by the next"
+    build(held)
+    assert os.path.exists(other["HOME"]), "a stale life removes nothing of a later one"
+    assert (env["CREWDESK_RUN"], other["CREWDESK_RUN"]) == (f"{held.id}:1", f"{held.id}:2")
+    assert env["HOME"] != other["HOME"]
 
 
 def test_clouds_need_their_own_credentials_and_only_then_get_them(tmp_path, monkeypatch):

@@ -3,10 +3,10 @@
 import asyncio
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import count, takewhile
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,10 @@ from tasks_app.runners.claude.options import Start
 from tasks_app.runners.port import Directive, Outcome, OutcomeKind, Port, RunSpec
 
 log = logging.getLogger(__name__)
+
+LIVES_KEPT = 1000
+PROMPT_COMPARED = 2000
+"""Characters of a prompt by which it is found again in a transcript."""
 
 INTERRUPTED = "[crewdesk:interrupted]"
 AFTER_CRASH = (
@@ -42,6 +46,7 @@ class ClaudeRunner:
     def __init__(self, *, limits: Limits | None = None, cli: str | None = None) -> None:
         self._limits = limits or Limits()
         self._cli = cli
+        self._started: dict[str, int] = {}  # life → processes started in it, over every `run` of that life
 
     async def run(self, spec: RunSpec, port: Port) -> Outcome:
         """Drive the run to an outcome, whatever the agent or its process does; no process is left when it returns."""
@@ -65,7 +70,7 @@ class ClaudeRunner:
         """Start processes until one of them comes to an end; a dead one is followed by another that goes on where it stopped."""
         prompt, start = spec.prompt, await self._first(spec, port)
         deaths: list[Broken] = []
-        for nth in count(1):
+        for nth in self._numbers(spec):
             conversation = self._conversation(spec, port, start, nth)
             broken = await self._one(conversation, prompt)
             if isinstance(broken, Outcome):
@@ -74,8 +79,21 @@ class ClaudeRunner:
             if self._hopeless(deaths):
                 return broken.outcome
             start = await self._next(conversation)
-            prompt = (AFTER_OVERFLOW if broken.overflow else AFTER_CRASH) if start.resume else spec.prompt
+            if not start.resume:
+                prompt = spec.prompt
+            elif await _holds(port.session_store, spec.workspace, start.session_id, prompt):
+                prompt = AFTER_OVERFLOW if broken.overflow else AFTER_CRASH
+            # else: it died before its prompt was stored, so the next one is told the same
         raise AssertionError("unreachable")
+
+    def _numbers(self, spec: RunSpec) -> Iterator[int]:
+        """Number the processes of a life: each names its own cost, which starts at 0 with it, so no number comes twice."""
+        life = launcher.marker(spec.run_id, spec.fence)
+        while True:
+            self._started[life] = self._started.get(life, 0) + 1
+            while len(self._started) > LIVES_KEPT:
+                self._started.pop(next(iter(self._started)))
+            yield self._started[life]
 
     def _hopeless(self, deaths: Sequence[Broken]) -> bool:
         """Too large a second time [N35], too often dead, or too often in a row with nothing done in between."""
@@ -94,6 +112,8 @@ class ClaudeRunner:
             result = await conversation.hold(prompt)
             hard = result.kind is OutcomeKind.LOST
         except Broken as problem:
+            # the process is gone, not the question: it stays open, for the next process asks the same again
+            conversation.desk.parked = True
             result = problem
         finally:
             await asyncio.shield(self._close(conversation, hard=hard))
@@ -165,6 +185,21 @@ async def _leave(conversation: Conversation) -> None:
         conversation.reader.cancel()
         with suppress(BaseException):
             await conversation.reader
+
+
+async def _holds(store: Any, workspace: str, session_id: str, prompt: str) -> bool:
+    """Whether the stored transcript has this prompt; compared by its beginning, which names task or decision."""
+    rows = await store.load({"project_key": project_key_for_directory(workspace), "session_id": session_id}) or []
+    wanted = prompt[:PROMPT_COMPARED]
+    return any(wanted in text for row in rows if row.get("type") == "user" for text in _texts(row))
+
+
+def _texts(row: Any) -> Iterator[str]:
+    content = (row.get("message") or {}).get("content")
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, list):
+        yield from (str(block.get("text") or "") for block in content if isinstance(block, dict))
 
 
 async def _is_stored(store: Any, workspace: str, session_id: str) -> bool:
