@@ -1,6 +1,7 @@
 """What every test shares: a private home folder and no leftover environment, set before Django reads its settings."""
 
 import os
+import shutil
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
@@ -38,3 +39,10 @@ def pytest_runtest_makereport(
     if report.skipped and NO_SKIP and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"skipped, but nothing may skip here: {report.longrepr}"
+
+
+@pytest.fixture(autouse=True)
+def no_workspace_of_another_test() -> Generator[None, None, None]:
+    """Teams of one name in two tests must not meet in the home folder that they share."""
+    yield
+    shutil.rmtree(Path(_home.name) / "workspaces", ignore_errors=True)
