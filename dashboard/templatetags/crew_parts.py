@@ -33,15 +33,6 @@ def pill(state: str, family: str, word: str = "") -> SafeString:
     return format_html('<span class="pill {}">{}{}</span>', found.css, icon(found.icon, spin), word or found.word)
 
 
-@register.simple_tag
-def state_icon(state: str, family: str) -> SafeString:
-    """The icon of a state in its colour, with the word for screen readers."""
-    found: Look = look(state, family)
-    return format_html(
-        '<span class="{}">{}<span class="vh">{}</span></span>', found.css.replace("s-", "t-"), icon(found.icon), found.word
-    )
-
-
 MARKS = mark_safe('<rect class="mark" x="80" width=".6" height="8"/><rect class="mark" x="90" width=".6" height="8"/>')
 HATCH = mark_safe('<path class="hatch" d="M0 8 8 0M12 8 20 0M24 8 32 0M36 8 44 0M48 8 56 0M60 8 68 0M72 8 80 0M84 8 92 0"/>')
 

@@ -10,8 +10,6 @@ LOOK_S = 5.0
 """The slow timer behind every wake-up: a lost hint costs at most this much."""
 RENUDGE_S = 3.0
 """A due run that nobody has claimed is nudged again after this long."""
-SHUTDOWN_S = 10.0
-"""A worker on SIGTERM has parked its runs and left within this time."""
 NEVER = 4e9
 """`due_at` of a run that waits for an answer (Unix seconds, year 2096)."""
 CRASHES = 3

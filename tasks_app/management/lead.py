@@ -10,10 +10,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic_core import PydanticCustomError
 
 from tasks_app.decision_kinds import registry
+from tasks_app.domain import plan_lines
 from tasks_app.domain.errors import Invalid, Problem
+from tasks_app.domain.plan_lines import Document, dotted
 from tasks_app.domain.statuses import DecisionKind
-from tasks_app.rehearsal import yaml_lines
-from tasks_app.rehearsal.yaml_lines import Document, dotted
 
 ACTOR = "user:lead (scripted)"
 Seconds = Annotated[float, Field(ge=0, le=86_400)]
@@ -120,7 +120,7 @@ class Reply:
 
 def load(source: str | Path) -> Lead:
     """Return the scripted lead in a text or file. Raises `Invalid` that names every problem with its line."""
-    document = yaml_lines.read(source if isinstance(source, str) else _file(source))
+    document = plan_lines.read(source if isinstance(source, str) else _file(source))
     value = document.value
     if not isinstance(value, dict):
         raise Invalid(

@@ -1,7 +1,6 @@
 """The inbox: what waits for the lead, in order, and each decision as its page shows it."""
 
 import datetime as dt
-from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -99,11 +98,6 @@ def waiting(team_ids: Collection[int]) -> Waiting:
     now = timezone.now()
     awake = [row for row in rows if row.snoozed_until is None or row.snoozed_until <= now]
     return Waiting(len(rows), len(rows) - len(awake), _item((awake or rows)[0], {}) if rows else None)
-
-
-def counts_by_kind(team_ids: Collection[int]) -> Mapping[str, int]:
-    """Return how many open decisions of each kind wait; one query."""
-    return Counter(Decision.objects.filter(team_id__in=team_ids, status=DecisionStatus.OPEN.value).values_list("kind", flat=True))
 
 
 def answered_since(team_ids: Collection[int], since: dt.datetime) -> tuple[int, dt.datetime | None]:

@@ -1,7 +1,6 @@
 """What the lead does: each action is one call that composes the services below and schedules what follows from it."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from django.db import transaction
@@ -266,8 +265,3 @@ def resume_agent(agent_id: int, *, actor: str) -> None:
 def send_message(team_id: int, *, to: str, body: str, priority: str = "normal", actor: str) -> Message:
     """The lead writes to an agent, also in the middle of its run."""
     return messages.send(team_id, sender_agent_id=None, to=to, body=body, priority=priority, actor=actor)
-
-
-def base_of(path: str) -> Path:
-    """The folder that a plan's relative paths mean."""
-    return Path(path).expanduser().resolve().parent

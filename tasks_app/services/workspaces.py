@@ -27,7 +27,6 @@ IDENTITY = (
     "core.hooksPath=/dev/null",
 )
 SKIPPED = (".git", ".venv", "node_modules", "__pycache__")
-MODES = ("copy", "in_place", "git")
 
 
 def root(slug: str) -> Path:

@@ -1,6 +1,5 @@
 """The in-process MCP server `crew`: hands each call of an agent to the port, with the id of the call."""
 
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
@@ -41,8 +40,3 @@ def crew_server(tools: Sequence[ToolSpec], call: Call) -> McpSdkServerConfig:
 def permission_names(tools: Sequence[ToolSpec]) -> list[str]:
     """Return the tools that need no question: all but those that are themselves a request to the lead."""
     return [PREFIX + tool.name for tool in tools if tool.asks is None]
-
-
-def arguments_text(arguments: Mapping[str, Any]) -> str:
-    """Return arguments as short JSON for a log line."""
-    return json.dumps(arguments, ensure_ascii=False)[:200]
