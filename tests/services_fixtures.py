@@ -230,7 +230,7 @@ class Page:
     frames: list[dict[str, Any]] = field(default_factory=list)
     acknowledges: bool = True
 
-    async def next(self, *, patience_s: float = 10.0) -> dict[str, Any]:
+    async def next(self, *, patience_s: float = 30.0) -> dict[str, Any]:
         """Return the next frame, checked for gaps and applied."""
         frame: dict[str, Any] = json.loads(await asyncio.wait_for(self.socket.recv(), patience_s))
         self.frames.append(frame)
@@ -243,7 +243,7 @@ class Page:
                 await self.socket.send(json.dumps({"ack": self.seq}))
         return frame
 
-    async def until(self, what: Callable[[dict[str, Any]], Any], *, patience_s: float = 10.0) -> dict[str, Any]:
+    async def until(self, what: Callable[[dict[str, Any]], Any], *, patience_s: float = 30.0) -> dict[str, Any]:
         """Return the first frame for which `what` is true."""
         end = time.monotonic() + patience_s
         while (left := end - time.monotonic()) > 0:
@@ -252,7 +252,7 @@ class Page:
                 return frame
         raise AssertionError(f"no such frame within {patience_s:g} s, last: {self.frames[-3:]}")
 
-    async def closed(self, *, patience_s: float = 10.0) -> int:
+    async def closed(self, *, patience_s: float = 30.0) -> int:
         """Read to the end and return the close code."""
         end = time.monotonic() + patience_s
         with contextlib.suppress(ConnectionClosed):

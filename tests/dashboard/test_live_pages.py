@@ -20,7 +20,7 @@ MOVING = frozenset({"width", "x", "x1", "x2", "aria-valuenow", "aria-label", "ar
 
 @pytest.fixture(scope="module")
 def world(valkey: Valkey) -> Iterator[World]:
-    with running_world(valkey.url, app="dashboard.asgi:application") as world:
+    with running_world(valkey.url, app="tests.dashboard.live_quick:application") as world:
         yield world
 
 
