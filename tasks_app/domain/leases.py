@@ -13,4 +13,6 @@ RENUDGE_S = 3.0
 NEVER = 4e9
 """`due_at` of a run that waits for an answer (Unix seconds, year 2096)."""
 CRASHES = 3
-"""So many takeovers without one new step in between fail the attempt as `crashed`."""
+"""So many takeovers without one new step of the agent in between fail the attempt as `crashed`."""
+DEATHS = 6
+"""So many processes of one attempt that died by themselves fail it, whatever they had done before."""

@@ -6,7 +6,7 @@ from typing import Any
 from django.utils import timezone
 
 from tasks_app.domain import retry
-from tasks_app.domain.leases import CRASHES
+from tasks_app.domain.leases import CRASHES, DEATHS
 from tasks_app.domain.statuses import DecisionKind, Reason, RunStatus
 from tasks_app.domain.text import cut, one_line
 from tasks_app.execution import dossier
@@ -15,8 +15,6 @@ from tasks_app.services import agents, budgets, decisions, endings, runs, schedu
 from tasks_app.services.endings import Ending
 from tasks_app.services.runs import Held
 
-GONE = frozenset({Reason.NO_RESULT, Reason.CRASHED})
-"""The process is gone without a word: the attempt goes on in a new one."""
 HANDOVER_LIMIT = 4_000
 """Characters of what a fresh session is told of the agent's finished tasks."""
 
@@ -98,11 +96,17 @@ def _failed(held: Held, outcome: Outcome) -> None:
             retry_at=again,
             interrupted=True,
         )
-    elif outcome.reason in GONE and run.crashes + 1 < CRASHES:
-        runs.count_crash(held.id, held.fence)
+    elif outcome.broken and _another_life_may_help(run, outcome):
+        runs.count_death(held.id, held.fence, overflowed=outcome.reason is Reason.OUTPUT_TOO_LARGE)
         runs.park(held.id, held.fence, reason=outcome.reason, detail=outcome.detail, interrupted=True)
     else:
         _fail(held, outcome.reason, outcome.detail, outcome)
+
+
+def _another_life_may_help(run: Any, outcome: Outcome) -> bool:
+    """Not where nothing was done in between, where it died too often, or where a line was too long a second time [N35]."""
+    again_too_long = outcome.reason is Reason.OUTPUT_TOO_LARGE and run.overflowed
+    return not again_too_long and run.crashes + 1 < CRASHES and run.deaths + 1 < DEATHS
 
 
 def _retry_at(run: Any, outcome: Outcome) -> float | None:

@@ -27,6 +27,9 @@ decides, through the tools' own answers."""
 AFTER_INTERRUPTION = """\
 Your process was interrupted.{what} Whether its last call took effect is unknown: look before you repeat it. Calls of your
 last turn that show no genuine result were not rejected by anybody; make them again where they are still needed."""
+AFTER_OVERFLOW = """\
+A message or tool result of yours was too large to be read, and your process had to be ended. Ask for less output (head,
+tail, a narrower search)."""
 AFTER_WAITING = """\
 While you waited, your process was ended to save resources. Where the conversation says that the user rejected or
 interrupted a call, that was only this waiting: nothing was rejected unless it is said here. Other calls of the same turn
@@ -106,6 +109,7 @@ def going_on(run: Any, decisions: Sequence[Any], *, interrupted_call: str) -> st
     if run.interrupted:
         what = f" The call that was running: {interrupted_call}." if interrupted_call else ""
         parts.append(f"{INTERRUPTED}\n{AFTER_INTERRUPTION.format(what=what)}")
+        parts += [AFTER_OVERFLOW] if run.overflowed else []
     if decisions:
         parts.append(AFTER_WAITING)
         parts += [_decided(d) for d in decisions]

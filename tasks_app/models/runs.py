@@ -36,12 +36,13 @@ class Run(models.Model):
     session_id = models.CharField(max_length=64, blank=True)
     started_session = models.BooleanField(default=False)  # the session has a transcript that can be resumed
     plan_approved = models.BooleanField(default=False)
-    resume_note = models.TextField(blank=True)  # what the resumed prompt must say besides the decisions
+    overflowed = models.BooleanField(default=False)  # one of its processes said more in one line than can be read
     interrupted = models.BooleanField(default=False)  # the last process did not end by itself
     asked_to_report = models.BooleanField(default=False)
     report = models.JSONField(null=True)  # the agent's own report: {"status", "evidence", "summary", "failure", "approaches"}
     retries = models.IntegerField(default=0)  # transient failures that were waited out; they count as no attempt
-    crashes = models.IntegerField(default=0)  # takeovers without a step in between
+    crashes = models.IntegerField(default=0)  # takeovers without a step of the agent in between
+    deaths = models.IntegerField(default=0)  # processes of it that died by themselves, in all
     handoffs = models.IntegerField(default=0)  # takeovers in all
     last_seq = models.IntegerField(default=0)  # of steps
     guidance = models.TextField(blank=True)

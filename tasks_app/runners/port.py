@@ -152,6 +152,7 @@ class Outcome:
     result: str = ""  # the last text of the agent
     session_id: str | None = None
     retry_at: float | None = None  # Unix seconds; set by rate limits
+    broken: bool = False  # the process died in the middle of its work: another life may go on
 
 
 class Port(Protocol):

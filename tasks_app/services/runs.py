@@ -257,9 +257,13 @@ def approve_plan(run_id: str) -> None:
     Run.objects.filter(pk=run_id).update(plan_approved=True)
 
 
-def count_crash(run_id: str, fence: int) -> None:
-    """The process of the run died; steps recorded since the last time set the count back to 0. Raises `LeaseLost`."""
-    guard(run_id, fence, crashes=F("crashes") + 1, handoffs=F("handoffs") + 1)
+def count_death(run_id: str, fence: int, *, overflowed: bool) -> None:
+    """The process of the run died; what its agent does from now on sets `crashes` back to 0. Raises `LeaseLost`.
+
+    `overflowed`: it had to be ended because it said more in one line than can be read.
+    """
+    counted = {name: F(name) + 1 for name in ("crashes", "deaths", "handoffs")}
+    guard(run_id, fence, **counted, **({"overflowed": True} if overflowed else {}))
 
 
 def note_session(run_id: str, fence: int, session_id: str) -> None:

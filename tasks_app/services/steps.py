@@ -48,7 +48,8 @@ def record(run_id: str, fence: int, *, after: int, drafts: Sequence[StepDraft]) 
     events.lock(run.team_id)  # always the team first, then the run: one order of locks, no deadlock
     held = Run.objects.filter(pk=run_id, fence=fence, status=RunStatus.RUNNING.value)
     last = after + len(drafts)
-    if not held.filter(last_seq=after).update(last_seq=last, last_step_at=timezone.now(), crashes=0):
+    done = {"crashes": 0} if any(draft.kind is not StepKind.PROMPT for draft in drafts) else {}  # our own words are no work
+    if not held.filter(last_seq=after).update(last_seq=last, last_step_at=timezone.now(), **done):
         if held.filter(last_seq=last).exists():
             return last
         raise LeaseLost(f"Run {run_id} belongs to another worker now.")

@@ -1,13 +1,15 @@
 """Driving a life from the claim to its end, with a runner that is played instead of a Claude process."""
 
+import asyncio
+
 import pytest
 
 from tasks_app.domain.statuses import DecisionKind, Reason
 from tasks_app.execution import db, spec
 from tasks_app.models import Decision, Run, Step, Team
 from tasks_app.runners.port import Directive, Outcome, OutcomeKind, Parked
-from tasks_app.services import actions, runs
-from tests.execution.lives import ENDED, Scripted, drive_on, outcome, reports, say
+from tasks_app.services import actions, messages, runs
+from tests.execution.lives import ENDED, Scripted, drive_on, eventually, outcome, reports, say
 from tests.services import world
 
 pytestmark = pytest.mark.usefixtures("scripted", "database_threads")
@@ -225,3 +227,29 @@ def test_a_stop_while_it_runs_ends_in_stopped(crew):
 
     drive_on(held, is_stopped)
     assert (Run.objects.get().status, crew.task().held) == ("killed", True)
+
+
+def test_an_answer_and_a_message_that_reached_a_process_as_it_died_are_told_to_the_next_life(crew):
+    held = crew.claim()
+
+    async def proposes_and_dies(given, port):
+        await port.session_store.append({"project_key": "p", "session_id": "s"}, [told(given, uuid="u1")])
+        await port.note_session("s")
+        asked = asyncio.ensure_future(port.ask(world.ask(DecisionKind.PLAN)))
+        decision = await eventually(lambda: Decision.objects.filter(status="open").first())
+        await db.call(world.answer, decision, "revise", note="Name the tests.")
+        assert (await asked).choice == "revise"
+        await db.call(
+            messages.send, crew.team.pk, sender_agent_id=None, to="builder-1", body="Mind the sandbox.", actor="user:ada"
+        )
+        assert any("Mind the sandbox." in note for note in await port.notes())
+        return Outcome(OutcomeKind.FAILED, Reason.CRASHED, broken=True)
+
+    async def goes_on(given, port):
+        assert "Name the tests." in given.prompt
+        assert any("Mind the sandbox." in note for note in await port.notes())
+        return await done()(given, port)
+
+    drive_on(held, proposes_and_dies)
+    drive_on(world.take(held.id), goes_on)
+    assert crew.task().status == "completed"

@@ -24,7 +24,7 @@ WRITES = {
     "finish": lambda h: endings.finish(h.id, h.fence, endings.Ending(RunStatus.COMPLETED, Reason.DONE)),
     "note_session": lambda h: runs.note_session(h.id, h.fence, "session"),
     "note_process": lambda h: runs.note_process(h.id, h.fence, 99),
-    "count_crash": lambda h: runs.count_crash(h.id, h.fence),
+    "count_death": lambda h: runs.count_death(h.id, h.fence, overflowed=False),
     "transcripts.append": lambda h: transcripts.append(KEY, [{"type": "user", "uuid": "u"}], run_id=h.id, fence=h.fence),
     "open_for_run": lambda h: decisions.open_for_run(h.id, h.fence, world.ask(input={"command": "other"})),
     "take_due": lambda h: messages.take_due(h.agent_id, run_id=h.id, fence=h.fence),

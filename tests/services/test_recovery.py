@@ -232,7 +232,7 @@ def test_a_sweep_of_a_team_at_rest_changes_nothing(crew):
 
 def test_a_process_that_died_is_gone_on_with_up_to_the_limit(crew):
     held = crew.claim()
-    runs.count_crash(held.id, held.fence)
+    runs.count_death(held.id, held.fence, overflowed=False)
     runs.park(held.id, held.fence, reason=Reason.NO_RESULT, interrupted=True)
     run = Run.objects.get()
     assert (run.status, run.reason, run.crashes, run.handoffs) == ("pending", "no_result", 1, 1)

@@ -133,9 +133,16 @@ def test_the_agents_line_says_what_it_does_now_and_a_subagent_does_not_speak_for
 
 def test_a_step_sets_the_count_of_crashes_back(crew):
     held = crew.claim()
-    runs.count_crash(held.id, held.fence)
+    runs.count_death(held.id, held.fence, overflowed=False)
     record(held, world.say())
     assert (Run.objects.get().crashes, Run.objects.get().handoffs) == (0, 1)
+
+
+def test_our_own_prompt_is_no_work_and_leaves_the_count_of_crashes(crew):
+    held = crew.claim()
+    runs.count_death(held.id, held.fence, overflowed=False)
+    record(held, StepDraft(StepKind.PROMPT, "Go on."))
+    assert Run.objects.get().crashes == 1
 
 
 def test_a_note_of_the_system_continues_the_numbers(crew):

@@ -49,15 +49,9 @@ _POLL_S = 30.0
 
 @dataclass
 class Broken(Exception):
-    """The process died or could not be understood before its work was done; another start may help."""
+    """The process died or could not be understood before its work was done."""
 
     outcome: Outcome
-    progress: bool  # whether it had done anything since it began
-
-    @property
-    def overflow(self) -> bool:
-        """Whether it was ended by a line too long to be read."""
-        return self.outcome.reason is Reason.OUTPUT_TOO_LARGE
 
 
 @dataclass
@@ -269,10 +263,10 @@ class Conversation:
     # -- breaking
 
     def _not_started(self, detail: str) -> Broken:
-        return Broken(ending.failed(Reason.START_FAILED, detail, raw=self.stderr.text()), progress=False)
+        return Broken(ending.broken(Reason.START_FAILED, detail, raw=self.stderr.text()))
 
     def _silent(self) -> Outcome:
-        return ending.failed(
+        return ending.broken(
             Reason.NO_RESULT, "Claude Code ended without a result.", raw=self.stderr.text(), session_id=self.session_id
         )
 
@@ -284,5 +278,4 @@ class Conversation:
             reason, detail = Reason.OUTPUT_TOO_LARGE, "Claude Code sent more in one message than can be read."
         else:
             reason, detail = Reason.CRASHED, "The Claude Code process ended in the middle of its work."
-        outcome = ending.failed(reason, detail, raw=raw, result=self.heard.said, session_id=self.session_id)
-        return Broken(outcome, progress=self.heard.spoke or self.turns.seen > 0)
+        return Broken(ending.broken(reason, detail, raw=raw, result=self.heard.said, session_id=self.session_id))

@@ -80,6 +80,11 @@ def failed(reason: Reason, detail: str, *, raw: str = "", result: str = "", sess
     return Outcome(OutcomeKind.FAILED, reason, detail=detail, raw=_bounded(raw), result=kept(result).text, session_id=session_id)
 
 
+def broken(reason: Reason, detail: str, *, raw: str = "", result: str = "", session_id: str | None = None) -> Outcome:
+    """Return the end of a process that said no result: another one may go on."""
+    return replace(failed(reason, detail, raw=raw, result=result, session_id=session_id), broken=True)
+
+
 def sentence(problem: BaseException) -> str:
     """Return an exception as one clean, masked line."""
     return one_line(mask_secrets(clean(str(problem) or type(problem).__name__)), 500)

@@ -18,6 +18,4 @@ class Limits:
     gone_s: float = 20.0  # until what was killed is seen gone
     background_s: float = 600.0  # how long background commands may outlive the last turn
     owed_s: float = 2.0  # until background work that has ended wakes the agent
-    crashes: int = 5  # how often a process may die by itself and be followed by another
-    in_vain: int = 3  # how often in a row without having done anything
     max_line_bytes: int = MAX_LINE_BYTES

@@ -1,12 +1,10 @@
-"""The runner for Claude: drives one run with as many Claude Code processes as it takes, and leaves none behind."""
+"""The runner for Claude: drives one life of a run with one Claude Code process, and leaves none behind."""
 
 import asyncio
 import logging
-import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -23,20 +21,6 @@ from tasks_app.runners.port import Directive, Outcome, OutcomeKind, Port, RunSpe
 log = logging.getLogger(__name__)
 
 LIVES_KEPT = 1000
-PROMPT_COMPARED = 2000
-"""Characters of a prompt by which it is found again in a transcript."""
-
-INTERRUPTED = "[crewdesk:interrupted]"
-AFTER_CRASH = (
-    f"{INTERRUPTED}\nThe Claude Code process ended unexpectedly. Calls of your last turn may have been made or not: "
-    "look at the state of the files before you repeat them, then go on with your task."
-)
-AFTER_OVERFLOW = (
-    f"{INTERRUPTED}\nYour last message or tool result was too large to be read. Do not repeat it as it was: "
-    "ask for less output (head, tail, a narrower search), then go on with your task."
-)
-
-
 UNSTORED = Outcome(OutcomeKind.PARKED, Reason.INTERRUPTED, "What the agent did could not be stored; the run goes on later.")
 
 
@@ -67,24 +51,9 @@ class ClaudeRunner:
             await asyncio.shield(self._gone(spec, port))
 
     async def _drive(self, spec: RunSpec, port: Port) -> Outcome:
-        """Start processes until one of them comes to an end; a dead one is followed by another that goes on where it stopped."""
-        prompt, start = spec.prompt, await self._first(spec, port)
-        deaths: list[Broken] = []
-        for nth in self._numbers(spec):
-            conversation = self._conversation(spec, port, start, nth)
-            broken = await self._one(conversation, prompt)
-            if isinstance(broken, Outcome):
-                return broken
-            deaths.append(broken)
-            if self._hopeless(deaths):
-                return broken.outcome
-            start = await self._next(conversation)
-            if not start.resume:
-                prompt = spec.prompt
-            elif await _holds(port.session_store, spec.workspace, start.session_id, prompt):
-                prompt = AFTER_OVERFLOW if broken.overflow else AFTER_CRASH
-            # else: it died before its prompt was stored, so the next one is told the same
-        raise AssertionError("unreachable")
+        """Hold one conversation. A process that dies ends this life; the next one is told what it must know of that."""
+        start, nth = await self._first(spec, port), next(self._numbers(spec))
+        return await self._one(self._conversation(spec, port, start, nth), spec.prompt)
 
     def _numbers(self, spec: RunSpec) -> Iterator[int]:
         """Number the processes of a life: each names its own cost, which starts at 0 with it, so no number comes twice."""
@@ -95,33 +64,28 @@ class ClaudeRunner:
                 self._started.pop(next(iter(self._started)))
             yield self._started[life]
 
-    def _hopeless(self, deaths: Sequence[Broken]) -> bool:
-        """Too large a second time [N35], too often dead, or too often in a row with nothing done in between."""
-        in_vain = sum(1 for _ in takewhile(lambda death: not death.progress, reversed(deaths)))
-        return sum(death.overflow for death in deaths) > 1 or len(deaths) > self._limits.crashes or in_vain > self._limits.in_vain
-
     def _conversation(self, spec: RunSpec, port: Port, start: Start, nth: int) -> Conversation:
         launch = launcher.prepare(spec.env, run_id=spec.run_id, fence=spec.fence, home=Path(spec.home), nth=nth, cli=self._cli)
         return Conversation(spec, port, launch, start, self._limits, f"{spec.run_id}:{spec.fence}:{nth}")
 
-    async def _one(self, conversation: Conversation, prompt: str) -> Outcome | Broken:
+    async def _one(self, conversation: Conversation, prompt: str) -> Outcome:
         """Hold one conversation and see its process gone; an outcome counts only when its steps are stored."""
-        result: Outcome | Broken = ENDINGS[Directive.LOST]
+        result = ENDINGS[Directive.LOST]
         hard = True
         try:
             result = await conversation.hold(prompt)
             hard = result.kind is OutcomeKind.LOST
         except Broken as problem:
-            # the process is gone, not the question: it stays open, for the next process asks the same again
+            # the process is gone, not the question: it stays open, for the next life asks the same again
             conversation.desk.parked = True
-            result = problem
+            result = problem.outcome
         finally:
             await asyncio.shield(self._close(conversation, hard=hard))
         if conversation.lost:
             return ENDINGS[Directive.LOST]
         if conversation.emitter.failure is not None:
             return UNSTORED
-        return replace(result, session_id=conversation.session_id) if isinstance(result, Outcome) else result
+        return replace(result, session_id=conversation.session_id)
 
     async def _close(self, conversation: Conversation, *, hard: bool) -> None:
         """End the process (`hard`: at once) and store what it said last, unless the run is somebody else's."""
@@ -166,13 +130,6 @@ class ClaudeRunner:
             return Start(spec.session_id, True, spec.plan_mode)
         return Start(spec.new_session_id, False, spec.plan_mode)
 
-    async def _next(self, conversation: Conversation) -> Start:
-        """Go on with what the dead process left in the store; a session id that it had used up is not used again."""
-        session_id, plan_mode = conversation.session_id, conversation.gate.plan_mode
-        if session_id and await _is_stored(conversation.port.session_store, conversation.spec.workspace, session_id):
-            return Start(session_id, True, plan_mode)
-        return Start(str(uuid.uuid4()), False, plan_mode)
-
 
 async def _leave(conversation: Conversation) -> None:
     """Unwind the SDK's side; it closes the process's input first, which lets it flush its transcript."""
@@ -185,21 +142,6 @@ async def _leave(conversation: Conversation) -> None:
         conversation.reader.cancel()
         with suppress(BaseException):
             await conversation.reader
-
-
-async def _holds(store: Any, workspace: str, session_id: str, prompt: str) -> bool:
-    """Whether the stored transcript has this prompt; compared by its beginning, which names task or decision."""
-    rows = await store.load({"project_key": project_key_for_directory(workspace), "session_id": session_id}) or []
-    wanted = prompt[:PROMPT_COMPARED]
-    return any(wanted in text for row in rows if row.get("type") == "user" for text in _texts(row))
-
-
-def _texts(row: Any) -> Iterator[str]:
-    content = (row.get("message") or {}).get("content")
-    if isinstance(content, str):
-        yield content
-    elif isinstance(content, list):
-        yield from (str(block.get("text") or "") for block in content if isinstance(block, dict))
 
 
 async def _is_stored(store: Any, workspace: str, session_id: str) -> bool:
