@@ -14,6 +14,8 @@ class EventKind(StrEnum):
     TEAM_PAUSED = "team.paused"
     TEAM_RESUMED = "team.resumed"
     TEAM_STOPPED = "team.stopped"
+    TEAM_ARCHIVED = "team.archived"
+    TEAM_RESTORED = "team.restored"
     TASK_CREATED = "task.created"
     TASK_EDITED = "task.edited"
     TASK_CLAIMED = "task.claimed"
@@ -35,6 +37,8 @@ class EventKind(StrEnum):
     DECISION_DELIVERED = "decision.delivered"
     DECISION_WITHDRAWN = "decision.withdrawn"
     DECISION_EXPIRED = "decision.expired"
+    DECISION_NOTIFIED = "decision.notified"
+    DECISION_NOTIFY_FAILED = "decision.notify_failed"
     MESSAGE_SENT = "message.sent"
     MESSAGE_DELIVERED = "message.delivered"
     CONTEXT_SHARED = "context.shared"
@@ -52,6 +56,8 @@ EVENT_DATA: dict[EventKind, str] = {
     EventKind.TEAM_PAUSED: "",
     EventKind.TEAM_RESUMED: "",
     EventKind.TEAM_STOPPED: "",
+    EventKind.TEAM_ARCHIVED: "",
+    EventKind.TEAM_RESTORED: "",
     EventKind.TASK_CREATED: "title, depends_on",
     EventKind.TASK_EDITED: "fields",
     EventKind.TASK_CLAIMED: "agent, run, attempt",
@@ -73,6 +79,8 @@ EVENT_DATA: dict[EventKind, str] = {
     EventKind.DECISION_DELIVERED: "kind, fence",
     EventKind.DECISION_WITHDRAWN: "kind, why",
     EventKind.DECISION_EXPIRED: "kind",
+    EventKind.DECISION_NOTIFIED: "kind, tries",
+    EventKind.DECISION_NOTIFY_FAILED: "kind, why, tries",
     EventKind.MESSAGE_SENT: "message, sender, recipient",
     EventKind.MESSAGE_DELIVERED: "message, recipient",
     EventKind.CONTEXT_SHARED: "name, version",

@@ -100,6 +100,8 @@ _SENTENCES: Mapping[str, "Callable[[Entry, Mapping[str, Any]], str]"] = {
     EventKind.RUN_KILLED: _ended("was stopped"),
     EventKind.DECISION_OPENED: lambda e, d: f"waits for the lead [{e.decision}]: {d.get('title')}",
     EventKind.DECISION_ANSWERED: _answered,
+    EventKind.DECISION_NOTIFIED: lambda e, d: f"on-call was told of the {d.get('kind')} [{e.decision}]",
+    EventKind.DECISION_NOTIFY_FAILED: lambda e, d: f"on-call could not be told of the {d.get('kind')}: {d.get('why')}",
     EventKind.MESSAGE_SENT: lambda e, d: f"{d.get('sender') or who(e.actor)} writes to {d.get('recipient')}",
     EventKind.BUDGET_LEVEL: lambda e, d: f"budget of the {d.get('scope')}: {d.get('level')}",
     EventKind.NOTE: lambda e, d: str(d.get("text", "")),

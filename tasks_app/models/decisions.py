@@ -44,10 +44,17 @@ class Decision(models.Model):
     delivered_fence = models.IntegerField(null=True)
     delivered_at = models.DateTimeField(null=True)
     consumed_at = models.DateTimeField(null=True)
+    notified_at = models.DateTimeField(null=True)  # on-call was told; this and the next three: services.oncall
+    notify_tries = models.SmallIntegerField(default=0)
+    notify_next_at = models.DateTimeField(null=True)  # no try before; set by the try that was claimed last
+    notify_error = models.CharField(max_length=200, blank=True)  # why the last try failed, in words
 
     class Meta:
         ordering = ("opened_at", "id")
-        indexes = (models.Index(fields=["team", "status", "opened_at"], name="decision_inbox"),)
+        indexes = (
+            models.Index(fields=["team", "status", "opened_at"], name="decision_inbox"),
+            models.Index(fields=["opened_at"], condition=Q(status=DecisionStatus.OPEN.value), name="decision_open"),
+        )
         constraints = (
             models.UniqueConstraint(
                 fields=["run", "kind", "ask_key"],

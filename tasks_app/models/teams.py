@@ -31,6 +31,7 @@ class Team(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
+    archived_at = models.DateTimeField(null=True)  # put aside by the lead: out of the lists until it is restored
 
     def __str__(self) -> str:
         return self.name

@@ -19,7 +19,7 @@ from tasks_app.domain.errors import AlreadyAnswered, DecisionGone, Forbidden, In
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.ids import DECISION_PREFIX, new_id
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus
-from tasks_app.domain.text import clean, clean_json, cut, mask_json
+from tasks_app.domain.text import clean, clean_json, cut, mask_json, one_line
 from tasks_app.models import Decision, Run, Task
 from tasks_app.runners.port import Ask
 from tasks_app.services import events, keys, runs, task_edits
@@ -81,12 +81,17 @@ def _create(run: Run, ask: Ask, *, kind: str, key: str) -> Decision:
             kind=kind,
             payload=payload,
             ask_key=key,
-            title=cut(registry.get(kind).title(payload, run.agent.name), 300),
+            title=cut(registry.get(kind).title(payload, asker(run.agent.name, ask.subagent)), 300),
             tool_use_id=ask.tool_use_id[:80],
             subagent=ask.subagent[:80],
             expires_at=timezone.now() + timedelta(seconds=float(timeout)) if timeout else None,
         )
     )
+
+
+def asker(agent: str, subagent: str) -> str:
+    """Return who asks, as titles say it: `ada`, or `ada’s sub-agent “Check the API”`."""
+    return f"{agent}’s sub-agent “{one_line(subagent, 60)}”" if subagent else agent
 
 
 def _plan_history(run: Run) -> dict[str, Any]:
