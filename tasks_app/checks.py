@@ -13,6 +13,8 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 
+from tasks_app.domain.addresses import fault
+
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1", "[::1]"})
 RUN_MIB = 400
 """Memory of one Claude process in a long session (stack.md §4)."""
@@ -21,7 +23,7 @@ RUN_MIB = 400
 @register("crewdesk")
 def crewdesk(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
     """Return everything that is wrong with the settings of this process."""
-    return [*_home(), *_origins(), *_redis(), *_claude(), *_exposure(), *_memory()]
+    return [*_home(), *_origins(), *_redis(), *_claude(), *_exposure(), *_oncall(), *_memory()]
 
 
 def _home() -> Iterator[CheckMessage]:
@@ -89,6 +91,15 @@ def _exposure() -> Iterator[CheckMessage]:
             f"{', '.join(outside)} is served without TLS: sign-in cookies travel in the clear.",
             hint="Put a proxy that ends TLS in front and set CREWDESK_HTTPS=1.",
             id="crewdesk.W002",
+        )
+
+
+def _oncall() -> Iterator[CheckMessage]:
+    if settings.ONCALL_URL and (wrong := fault(settings.ONCALL_URL, loopback=settings.DEBUG)):
+        yield Error(
+            f"CREWDESK_ONCALL_URL {wrong}. On-call is not told.",
+            hint="Set the https:// address of a web hook on a public machine, or unset it.",
+            id="crewdesk.E008",
         )
 
 

@@ -183,6 +183,8 @@ DAY_USD = env.number("CREWDESK_DAY_USD", DEFAULT_SERVER_USD_A_DAY, low=0.01, hig
 WORKER_SLOTS = int(env.number("CREWDESK_WORKER_SLOTS", 8, low=1, high=500))
 CLAUDE_CLI = env.text("CREWDESK_CLAUDE_CLI")  # empty: the one that the SDK's wheel carries
 REHEARSE = env.flag("CREWDESK_REHEARSE", default=False)
+ONCALL_URL = env.text("CREWDESK_ONCALL_URL")  # a web hook; a secret: never shown or logged. Empty: nobody is told outside
+ONCALL_AFTER_MIN = env.number("CREWDESK_ONCALL_AFTER", 10, low=1, high=10_080)
 
 LOGGING = {
     "version": 1,
@@ -191,4 +193,5 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["mask"]}},
     "root": {"handlers": ["stderr"], "level": env.text("CREWDESK_LOG_LEVEL", "WARNING").upper()},
+    "loggers": {name: {"level": "WARNING"} for name in ("httpx", "httpcore")},  # they would log the web hook's address
 }

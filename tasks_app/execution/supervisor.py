@@ -20,7 +20,7 @@ from django.db import connection
 
 from tasks_app import wake
 from tasks_app.domain.leases import FENCE_OFF_S, HEARTBEAT_S
-from tasks_app.execution import db, drive
+from tasks_app.execution import db, drive, oncall
 from tasks_app.execution.environment import key_source
 from tasks_app.execution.port import RunPort
 from tasks_app.runners.port import Directive
@@ -62,7 +62,7 @@ class Supervisor:
 
     def _live(self) -> None:
         asyncio.set_event_loop(self._loop)
-        for work in (self._beat(), self._sweep(), self._listen()):
+        for work in (self._beat(), self._sweep(), self._tell(), self._listen()):
             self._loop.create_task(work)
         self._loop.run_forever()
 
@@ -135,6 +135,15 @@ class Supervisor:
         """Take back at once what a dead worker of this host held; its lease would only run out much later."""
         recovery.take_back_from_dead(self.host, alive=self.name)
         return recovery.sweep()
+
+    async def _tell(self) -> None:
+        """On-call, beside the sweep: a slow web hook must not hold up what takes back lost runs."""
+        while not self._leaving:
+            await asyncio.sleep(SWEEP_S)
+            try:
+                await oncall.tell_due()
+            except Exception:
+                logger.exception("on-call could not be looked after")
 
     async def _listen(self) -> None:
         async for run_id in wake.run_hints():

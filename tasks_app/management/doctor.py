@@ -1,5 +1,6 @@
 """`manage.py doctor`: looks at the machine and the settings, and says what to do. Nothing secret is ever shown."""
 
+import asyncio
 import importlib.metadata
 import platform
 import shutil
@@ -19,6 +20,7 @@ from django.db.migrations.executor import MigrationExecutor
 from tasks_app import wake
 from tasks_app.checks import RUN_MIB
 from tasks_app.domain.text import mask_secrets, one_line
+from tasks_app.execution import webhook
 from tasks_app.execution.environment import key_source
 from tasks_app.management import credentials, desk, embedded, prepare
 from tasks_app.runners.claude.launcher import bundled_cli
@@ -120,6 +122,18 @@ def _key() -> Finding:
     return Finding("key", Level.WARN, "no API key and no signed-in Claude Code: teams can only rehearse", fix)
 
 
+def _oncall() -> Finding:
+    """Only that the host is found and public: a real notice would disturb somebody."""
+    if not settings.ONCALL_URL:
+        return Finding("on-call", Level.OK, "nobody is told outside of what waits (CREWDESK_ONCALL_URL is not set)")
+    fix = "Set CREWDESK_ONCALL_URL to the https:// address of a web hook on a public machine, or unset it."
+    try:
+        host = asyncio.run(webhook.look_up(settings.ONCALL_URL, loopback=settings.DEBUG))
+    except webhook.Undelivered as problem:
+        return Finding("on-call", Level.FAIL, f"on-call cannot be told: {problem}", fix)
+    return Finding("on-call", Level.OK, f"{host} is told of what waits for {settings.ONCALL_AFTER_MIN:g} min")
+
+
 def _disk() -> Finding:
     free = shutil.disk_usage(settings.HOME).free // 2**20
     level = Level.FAIL if free < DISK_FAIL_MIB else Level.WARN if free < DISK_WARN_MIB else Level.OK
@@ -187,6 +201,7 @@ CHECKS: dict[str, Callable[[], Finding]] = {
     "redis": _redis,
     "claude": _claude,
     "key": _key,
+    "on-call": _oncall,
     "isolation": _isolation,
     "git": _git,
     "disk": _disk,

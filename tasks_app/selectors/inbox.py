@@ -55,6 +55,15 @@ class Item:
 
 
 @dataclass(frozen=True)
+class OnCall:
+    """What on-call was told of a decision. No error and no `told_at`: nothing was tried."""
+
+    told_at: dt.datetime | None
+    error: str  # why the last try failed, in words
+    next_at: dt.datetime | None  # None: it was told, or given up
+
+
+@dataclass(frozen=True)
 class Detail:
     """One decision with all that its page shows."""
 
@@ -70,6 +79,7 @@ class Detail:
     answered_at: dt.datetime | None
     closed_why: str
     delivered_at: dt.datetime | None
+    oncall: OnCall
     workspace: str
     before: tuple[tuple[dt.datetime, str, str], ...]  # (when, kind, text) of the last steps before it was asked
 
@@ -182,6 +192,7 @@ def _detail(row: Decision, behind: Mapping[int, int], before: tuple[tuple[dt.dat
         answered_at=row.answered_at,
         closed_why=row.closed_why,
         delivered_at=row.delivered_at,
+        oncall=OnCall(row.notified_at, row.notify_error, row.notify_next_at),
         workspace=row.team.workspace,
         before=before,
     )

@@ -43,9 +43,9 @@ def claim(*, after_min: float, origin: str) -> Notice | None:
     now = timezone.now()
     due = _due(now, after_min)
     for pk, tries in list(due.order_by("opened_at", "pk").values_list("pk", "notify_tries")):
-        pause = timedelta(seconds=PAUSES_S[min(tries, len(PAUSES_S) - 1)])
+        next_at = now + timedelta(seconds=PAUSES_S[tries]) if tries < len(PAUSES_S) else None
         claimed = due.filter(pk=pk, notify_tries=tries).update(
-            notify_tries=F("notify_tries") + 1, notify_next_at=now + pause, notify_error=UNRECORDED
+            notify_tries=F("notify_tries") + 1, notify_next_at=next_at, notify_error=UNRECORDED
         )
         if claimed:
             return Notice(pk, tries + 1, _document(decisions.get(pk), now, origin))
@@ -115,10 +115,9 @@ def told(notice: Notice) -> None:
 
 @transaction.atomic
 def failed(notice: Notice, *, why: str) -> None:
-    """On-call could not be told: tried again after a pause, or given up after the last try. `why` holds no address or secret."""
+    """On-call could not be told; the claim has said when to try again. `why` holds no address and no secret."""
     decision = _locked(notice)
-    last = {"notify_next_at": None} if notice.number >= TRIES else {}
-    if _of(notice).update(notify_error=cut(why, 200), **last):
+    if _of(notice).update(notify_error=cut(why, 200)):
         decisions.append_event(
             EventKind.DECISION_NOTIFY_FAILED, decision, data={"kind": decision.kind, "why": why, "tries": notice.number}
         )

@@ -5,16 +5,19 @@ import contextlib
 import tempfile
 import threading
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 from django.db import connection
 
 from tasks_app.domain.statuses import Reason
 from tasks_app.execution import supervisor
-from tasks_app.models import Run, Step, Worker
+from tasks_app.models import Decision, Run, Step, Worker
 from tasks_app.runners.port import Directive, Outcome, OutcomeKind
-from tasks_app.services import actions, runs, workers
+from tasks_app.services import actions, decisions, runs, workers
 from tests.execution.lives import Scripted, reports, say
+from tests.hooks import listening
+from tests.services import world
 from tests.services_fixtures import until
 
 pytestmark = pytest.mark.usefixtures("scripted", "database_threads")
@@ -166,3 +169,15 @@ def test_a_worker_that_starts_takes_back_what_the_dead_of_its_host_held(crew, wo
     again._thread = threading.Thread(target=lambda: None)
     again.start()
     assert (Run.objects.get().status, Run.objects.get().reason) == ("pending", "worker_lost")
+
+
+def test_it_tells_on_call_beside_its_sweeps(quick, crew, settings, monkeypatch):
+    monkeypatch.setattr(supervisor, "SWEEP_S", 0.05)
+    held = crew.claim(worker="other:1:1")
+    decisions.open_for_run(held.id, held.fence, world.ask())
+    Decision.objects.update(opened_at=world.now() - timedelta(minutes=11))
+    with listening() as hook:
+        settings.DEBUG, settings.ONCALL_URL = True, hook.url
+        with living(), living():
+            until(lambda: Decision.objects.get().notified_at)
+    assert len(hook.posts) == 1

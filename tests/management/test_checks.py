@@ -44,6 +44,10 @@ def test_a_home_that_cannot_be_written_is_refused(settings: Settings) -> None:
         ({"DEBUG": True, "ALLOWED_HOSTS": ["desk.example.org"], "HTTPS": True}, ["E006"]),
         ({"ALLOWED_HOSTS": ["*"], "HTTPS": True}, ["E007"]),
         ({"ALLOWED_HOSTS": ["desk.example.org"], "HTTPS": False}, ["W002"]),
+        ({"ONCALL_URL": "http://hooks.example.org/secret"}, ["E008"]),
+        ({"ONCALL_URL": "https://10.0.0.5/secret"}, ["E008"]),
+        ({"ONCALL_URL": "http://127.0.0.1:9/secret"}, ["E008"]),
+        ({"ONCALL_URL": "https://hooks.example.org/secret"}, []),
         ({"WORKER_SLOTS": 500_000}, ["W003"]),
     ],
 )
@@ -51,4 +55,6 @@ def test_each_misconfiguration_has_its_code(settings: Settings, changes: dict[st
     for name, value in changes.items():
         setattr(settings, name, value)
     assert codes() == expected
-    assert all(message.hint for message in checks.crewdesk(None))
+    found = checks.crewdesk(None)
+    assert all(message.hint for message in found)
+    assert not any("secret" in f"{message.msg} {message.hint}" for message in found), "a web hook's address is a secret"

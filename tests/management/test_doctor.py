@@ -100,3 +100,18 @@ def test_it_says_that_nothing_runs_here() -> None:
     assert socket.gethostname() not in finding("desk").message
     assert "does not run on this home" in finding("desk").message
     assert settings.VERSION in finding("versions").message
+
+
+def test_on_call_is_looked_up_and_its_address_is_never_shown(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "CREWDESK_ONCALL_URL is not set" in finding("on-call").message
+    settings.ONCALL_URL = "https://hooks.example.org/T0/secret"
+    for address, level in (("8.8.8.8", Level.OK), ("10.0.0.5", Level.FAIL)):
+        entry = (socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 443))
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, entry=entry, **__: [entry])
+        found = finding("on-call")
+        assert found.level is level
+        assert "hooks.example.org" in found.message
+        assert "secret" not in f"{found.message}{found.fix}"
+    settings.ONCALL_URL = "http://hooks.example.org/T0/secret"
+    found = finding("on-call")
+    assert (found.level, "https://" in found.message, "secret" in found.message) == (Level.FAIL, True, False)
