@@ -26,6 +26,12 @@ def plan(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
+def workspaces(settings: Any, tmp_path: Path) -> None:
+    """Where workspaces go: a folder of this test."""
+    settings.HOME = tmp_path / "home"
+
+
+@pytest.fixture(autouse=True)
 def no_preparation(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test database is prepared; migrating it again in each test would only cost time."""
     monkeypatch.setattr("tasks_app.management.prepare.database", lambda: None)
