@@ -1,4 +1,4 @@
-"""Endpoints on teams: list, start, status, events, pause, resume, stop, messages."""
+"""Endpoints on teams: list, start, status, events, pause, resume, stop, archive, restore, messages."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -39,9 +39,13 @@ class NewMessage(Body):
 
 
 @router.get("", response=dict[str, Any])
-def list_teams(request: HttpRequest) -> dict[str, Any]:
-    """Every team that you may see."""
-    found = teams.visible(viewer_of(request).team_ids)
+def list_teams(request: HttpRequest, archived: bool = False) -> dict[str, Any]:
+    """Every team that you may see; with `archived=true` those that were put aside instead."""
+    ids = viewer_of(request).team_ids
+    if archived:
+        shown = [{"slug": t.slug, "name": t.name, "archived_at": t.archived_at.isoformat()} for t in teams.archived(ids)]
+        return {"teams": shown}
+    found = teams.visible(ids)
     return {"teams": [{"slug": t.slug, "name": t.name, "state": t.state.value, "rehearsal": t.rehearsal} for t in found]}
 
 
@@ -101,9 +105,8 @@ def send(request: HttpRequest, slug: str, body: NewMessage) -> Status[dict[str, 
 
 
 @router.post("/{slug}/{action}", response={200: dict[str, Any], **ERRORS})
-def act(request: HttpRequest, slug: str, action: Literal["pause", "resume", "stop"]) -> dict[str, Any]:
-    """Pause (nothing new starts), resume or stop (every run) a team."""
+def act(request: HttpRequest, slug: str, action: Literal["pause", "resume", "stop", "archive", "restore"]) -> dict[str, Any]:
+    """Pause (nothing new starts), resume or stop (every run) a team; archive one that has ended, or bring it back."""
     pk, viewer = team_of(request, slug, act=True)
-    change = {"pause": actions.pause_team, "resume": actions.resume_team, "stop": actions.stop_team}[action]
-    change(pk, actor=viewer.actor)
+    actions.TEAM_ACTS[action](pk, actor=viewer.actor)
     return {"slug": slug, "action": action}

@@ -1,4 +1,4 @@
-"""The teams on the Overview, most urgent first as of the moment the list is made."""
+"""The teams on the Overview, most urgent first as of the moment the list is made; below them those put aside."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Section:
 
 
 class TeamList:
-    """Changes only when a team is added; what is in it changes by itself."""
+    """Changes only when a team is added, archived or restored; what is in it changes by itself."""
 
     name = "team-list"
     template = "panels/team_list.html"
@@ -33,7 +33,7 @@ class TeamList:
 
     def context(self, block: Block, viewer: Viewer) -> dict[str, Any]:
         """Return a section per team."""
-        return self.of(teams.visible(viewer.team_ids))
+        return {**self.of(teams.visible(viewer.team_ids)), "archived": teams.archived(viewer.team_ids)}
 
     def of(self, found: Collection[teams.TeamSummary]) -> dict[str, Any]:
         """Return the context for summaries that are already there, in their order."""

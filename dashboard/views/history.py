@@ -15,7 +15,7 @@ def history(request: HttpRequest) -> HttpResponse:
     chosen = parse(request.META.get("QUERY_STRING", ""))
     packed = args.pack("", {name: "1" if value is True else value for name, value in chosen.items()})
     page = Page.open(request, "history", packed)
-    marks = teams.marks(page.viewer.team_ids)
+    marks = teams.marks(page.viewer.team_ids, archived=True)
     context = {
         "log": History().block(packed, page.viewer.team_ids),
         "chosen": chosen,

@@ -22,6 +22,7 @@ from tasks_app.domain.errors import DomainError, NotFound
 from tasks_app.selectors import attempts
 from tasks_app.selectors import teams as selector
 from tasks_app.services import actions, budgets
+from tasks_app.services import teams as team_service
 
 
 @require_GET
@@ -100,7 +101,15 @@ def _acts(request: HttpRequest, found: selector.Identity, actor: str) -> dict[st
         budgets.set_team(found.pk, usd=usd, tokens=tokens, actor=actor)
         return "The budget is set."
 
-    return {"pause": pause, "resume": resume, "stop": stop, "budget": budget}
+    def archive() -> str:
+        team_service.archive(found.pk, actor=actor)
+        return f"{found.name} is archived. The Overview lists it under Archived teams."
+
+    def restore() -> str:
+        team_service.restore(found.pk, actor=actor)
+        return f"{found.name} is back in the lists."
+
+    return {"pause": pause, "resume": resume, "stop": stop, "budget": budget, "archive": archive, "restore": restore}
 
 
 def _render(

@@ -79,7 +79,7 @@ def actor() -> str:
 
 def find_team(name: str) -> TeamSummary:
     """Return the team of that address or name. Raises `NotFound` that names what is close."""
-    summaries = teams.visible(list(access.team_ids()))
+    summaries = list(teams.summaries(list(access.team_ids())).values())
     found = [team for team in summaries if team.slug == name] or [
         team for team in summaries if team.name.casefold() == name.casefold()
     ]

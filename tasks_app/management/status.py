@@ -61,6 +61,7 @@ def as_json(status: Status) -> dict[str, Any]:
             "name": team.name,
             "status": team.status.value,
             "state": team.state.value,
+            "archived": team.archived_at is not None,
             "rehearsal": team.rehearsal,
             "workspace": team.workspace,
             "tasks_done": team.counts.done,
@@ -121,7 +122,8 @@ def _header(status: Status) -> Text:
     if team.waiting:
         facts.insert(1, f"{team.waiting} waiting for you")
     rehearsal = "   Rehearsal: replies are scripted" if team.rehearsal else ""
-    head = Text.assemble((one_line(team.name, 120), "bold"), f"  {team.slug}  {team.status.value}", (rehearsal, "dim"))
+    archived = ", archived" if team.archived_at else ""
+    head = Text.assemble((one_line(team.name, 120), "bold"), f"  {team.slug}  {team.status.value}{archived}", (rehearsal, "dim"))
     return Text("\n").join([head, Text(" · ".join(facts), style="dim")])
 
 

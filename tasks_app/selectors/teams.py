@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from decimal import Decimal
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 
 from tasks_app.domain.budget import PACE_MIN_S
 from tasks_app.domain.context import Level
@@ -56,6 +56,8 @@ class TeamSummary:
     used_tokens: int
     created_at: dt.datetime
     ended_at: dt.datetime | None
+    archived_at: dt.datetime | None
+    open_runs: int
     last_seq: int
 
     @property
@@ -64,6 +66,32 @@ class TeamSummary:
         if self.budget_usd and self.used_usd is not None:
             return int(self.used_usd * 100 / self.budget_usd)
         return self.used_tokens * 100 // self.budget_tokens if self.budget_tokens else None
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a task is left to do; an archived team has put it aside."""
+        return self.counts.total > self.counts.done and self.archived_at is None
+
+    @property
+    def can_pause(self) -> bool:
+        """Whether pausing keeps anything from starting."""
+        return self.status is TeamStatus.ACTIVE and self.unfinished
+
+    @property
+    def can_resume(self) -> bool:
+        """Whether there is work to take up again, after a pause or a stop."""
+        return self.status is not TeamStatus.ACTIVE and self.unfinished
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether stopping ends anything or keeps anything from starting."""
+        return self.status is not TeamStatus.STOPPED and (self.unfinished or self.open_runs > 0)
+
+    @property
+    def can_archive(self) -> bool:
+        """Whether it has ended: nothing is left to do or it was stopped, and nothing is open."""
+        over = not self.unfinished or self.status is TeamStatus.STOPPED
+        return over and self.archived_at is None and not self.open_runs and not self.waiting
 
     def pace_usd(self, now: dt.datetime) -> Decimal | None:
         """What the whole team will have cost if the rest costs like what is done; None before ten minutes or a done task."""
@@ -85,9 +113,32 @@ class Mark:
     failed: int
 
 
+@dataclass(frozen=True)
+class Archived:
+    """A team that was put aside."""
+
+    slug: str
+    name: str
+    rehearsal: bool
+    archived_at: dt.datetime
+
+
 def visible(team_ids: Collection[int]) -> list[TeamSummary]:
-    """Return these teams, most urgent first, then newest; six queries, whatever the number of teams."""
-    return sorted(summaries(team_ids).values(), key=lambda team: (URGENCY[team.state], -team.created_at.timestamp(), team.pk))
+    """Return these teams without archived ones, most urgent first, then newest; six queries, whatever their number."""
+    found = summaries(_listed(team_ids)).values()
+    return sorted(found, key=lambda team: (URGENCY[team.state], -team.created_at.timestamp(), team.pk))
+
+
+def archived(team_ids: Collection[int]) -> list[Archived]:
+    """Return the archived ones of these teams, those first that were put aside last; one query."""
+    found = Team.objects.filter(pk__in=team_ids, archived_at__isnull=False).order_by("-archived_at", "pk")
+    rows = found.values_list("slug", "name", "rehearsal", "archived_at")
+    return [Archived(slug, name, rehearsal, at) for slug, name, rehearsal, at in rows if at is not None]
+
+
+def _listed(team_ids: Collection[int]) -> QuerySet[Team, int]:
+    """These teams without archived ones, as a part of another query."""
+    return Team.objects.filter(pk__in=team_ids, archived_at=None).values_list("pk", flat=True)
 
 
 def summaries(team_ids: Collection[int]) -> dict[int, TeamSummary]:
@@ -102,13 +153,13 @@ def summaries(team_ids: Collection[int]) -> dict[int, TeamSummary]:
 
 
 def sums(team_ids: Collection[int]) -> tuple[Counts, int]:
-    """Return the task counts of all these teams together, and how many decisions are open; two queries."""
-    found = [astuple(one) for one in counts(team_ids).values()]
+    """Return the task counts of these teams together, without archived ones, and how many decisions are open; two queries."""
+    found = [astuple(one) for one in counts(_listed(team_ids)).values()]
     return Counts(*(sum(column) for column in zip(*found, strict=True))), sum(_waiting(team_ids).values())
 
 
-def marks(team_ids: Collection[int]) -> list[Mark]:
-    """Return these teams by name, each with what calls for the lead; three queries."""
+def marks(team_ids: Collection[int], *, archived: bool = False) -> list[Mark]:
+    """Return these teams by name, each with what calls for the lead; with `archived` also those. Three queries."""
     waiting = _waiting(team_ids)
     failed = dict(
         Task.objects.filter(team_id__in=team_ids, status=TaskStatus.PENDING.value, failed=True)
@@ -116,7 +167,8 @@ def marks(team_ids: Collection[int]) -> list[Mark]:
         .values_list("team_id")
         .annotate(Count("pk"))
     )
-    rows = Team.objects.filter(pk__in=team_ids).order_by("name", "pk").values_list("pk", "slug", "name", "rehearsal")
+    wanted = team_ids if archived else _listed(team_ids)
+    rows = Team.objects.filter(pk__in=wanted).order_by("name", "pk").values_list("pk", "slug", "name", "rehearsal")
     return [Mark(*row, waiting.get(row[0], 0), failed.get(row[0], 0)) for row in rows]
 
 
@@ -180,6 +232,8 @@ def _summary(team: Team, counts: Counts, waiting: int, crew: Sequence[AgentCard]
         used_tokens=team.used_tokens,
         created_at=team.created_at,
         ended_at=team.ended_at,
+        archived_at=team.archived_at,
+        open_runs=sum(card.run is not None for card in crew),
         last_seq=team.last_seq,
     )
 
@@ -195,7 +249,7 @@ def rollup(counts: Counts, waiting: int, crew: Sequence[AgentCard]) -> TeamState
         TeamState.BLOCKED: counts.stuck > 0 or standing,
         TeamState.CONTEXT: any(card.context.level is Level.CRITICAL and card.run is not None for card in crew),
         TeamState.IN_FLIGHT: counts.in_flight > 0,
-        TeamState.QUEUED: counts.queued > 0 or counts.total == 0,
+        TeamState.QUEUED: counts.queued > 0 or counts.total + counts.cancelled == 0,
         TeamState.DONE: True,
     }
     return next(state for state in TeamState if found[state])

@@ -1,6 +1,6 @@
 """What the lead does: each action is one call that composes the services below and schedules what follows from it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.db import transaction
@@ -244,6 +244,16 @@ def stop_team(team_id: int, *, actor: str) -> int:
             _stop_open_run(run.task, actor=actor, reason=Reason.STOPPED, held=False)
         decisions.withdraw_all(why="the team was stopped", actor=actor, team_id=team_id)
     return len(open_runs)
+
+
+TEAM_ACTS: Mapping[str, Callable[..., object]] = {
+    "pause": pause_team,
+    "resume": resume_team,
+    "stop": stop_team,
+    "archive": teams.archive,
+    "restore": teams.restore,
+}
+"""What the lead can do with a team as a whole, by the word of the API and the terminal; each takes (team_id, actor=…)."""
 
 
 def stop_agent(agent_id: int, *, actor: str) -> None:

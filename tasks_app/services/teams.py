@@ -12,8 +12,8 @@ from tasks_app.domain import names
 from tasks_app.domain.errors import Conflict
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.plan_model import Plan
-from tasks_app.domain.statuses import TeamStatus
-from tasks_app.models import Agent, Team, TeamAccess
+from tasks_app.domain.statuses import OPEN_RUN, DecisionStatus, TaskStatus, TeamStatus
+from tasks_app.models import Agent, Decision, Run, Task, Team, TeamAccess
 from tasks_app.services import events, keys
 
 EVENT_OF = {
@@ -23,6 +23,7 @@ EVENT_OF = {
 }
 
 
+_ARCHIVED = "This team is archived. Restore it first."
 RESERVED = ("new",)
 """Addresses below /teams/ that are pages of their own."""
 
@@ -84,17 +85,54 @@ def _agent(team: Team, agent: Any, place: int) -> Agent:
 
 @transaction.atomic
 def set_status(team_id: int, *, status: TeamStatus, actor: str) -> Team:
-    """active ↔ paused, any → stopped. Raises `Conflict` where it is so already."""
+    """active ↔ paused, any → stopped. Raises `Conflict` where it is so already, or the team is archived."""
     team = events.lock(team_id)
+    if team.archived_at is not None:
+        raise Conflict(_ARCHIVED)
     if not Team.objects.filter(pk=team_id).exclude(status=status.value).update(status=status.value):
         raise Conflict(f"{team.name} is {status.value} already.")
     events.append(team_id, EVENT_OF[status], actor=actor, keys=(keys.agents(team_id), keys.tasks(team_id), keys.TEAMS))
     return team
 
 
+@transaction.atomic
+def archive(team_id: int, *, actor: str) -> None:
+    """Put a team that has ended aside: it leaves the lists, its pages stay. Raises `Conflict` that names what is still open."""
+    team = events.lock(team_id)
+    if team.archived_at is not None:
+        raise Conflict(f"{team.name} is archived already.")
+    _must_have_ended(team)
+    Team.objects.filter(pk=team_id).update(archived_at=timezone.now())
+    events.append(team_id, EventKind.TEAM_ARCHIVED, actor=actor, keys=(keys.TEAMS,))
+
+
+@transaction.atomic
+def restore(team_id: int, *, actor: str) -> None:
+    """Bring an archived team back into the lists; it stays as paused, stopped or ended as it was. Raises `Conflict`."""
+    team = events.lock(team_id)
+    if not Team.objects.filter(pk=team_id, archived_at__isnull=False).update(archived_at=None):
+        raise Conflict(f"{team.name} is not archived.")
+    events.append(team_id, EventKind.TEAM_RESTORED, actor=actor, keys=(keys.TEAMS,))
+
+
+def _must_have_ended(team: Team) -> None:
+    run = Run.objects.select_related("agent", "task").filter(team=team, status__in=[status.value for status in OPEN_RUN]).first()
+    if run is not None:
+        raise Conflict(f"{run.agent.name} has an open attempt at {run.task.label}. Stop the team, or wait until it has ended.")
+    asked = Decision.objects.filter(team=team, status=DecisionStatus.OPEN.value).first()
+    if asked is not None:
+        raise Conflict(f"A request waits for an answer: {asked.title}. Answer it, or stop the team.")
+    if team.status != TeamStatus.STOPPED.value:
+        unfinished = (TaskStatus.PENDING.value, TaskStatus.IN_PROGRESS.value)
+        left = Task.objects.filter(team=team, status__in=unfinished).order_by("number").first()
+        if left is not None:
+            raise Conflict(f"{left.label} {left.title} is not done. Finish or cancel what is left, or stop the team.")
+
+
 def work_again(team_id: int) -> None:
-    """There is unfinished work again (a task was added or reopened)."""
-    Team.objects.filter(pk=team_id).update(ended_at=None)
+    """There is unfinished work again (a task was added or reopened). Raises `Conflict` for an archived team."""
+    if not Team.objects.filter(pk=team_id, archived_at=None).update(ended_at=None):
+        raise Conflict(_ARCHIVED)
 
 
 def agent_ids(team_id: int) -> dict[str, int]:

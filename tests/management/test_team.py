@@ -118,3 +118,20 @@ def test_the_schema_of_plan_files_is_printed() -> None:
     schema: Any = json.loads(out)
     assert code == 0
     assert {"team", "agents", "tasks"} <= set(schema["properties"])
+
+
+def test_a_team_that_has_ended_is_archived_listed_apart_and_restored() -> None:
+    team = TeamFactory(slug="atlas", name="Atlas")
+    task = TaskFactory(team=team, title="Ship")
+    code, _, err = run("team", "archive", "atlas")
+    assert (code, "Ship is not done" in err) == (2, True)
+    type(task).objects.update(status="completed")
+    code, out, _ = run("team", "archive", "atlas")
+    assert (code, "atlas  active, archived" in out) == (0, True)
+    assert run_json("team", "list") == (0, [])
+    assert "Every team is archived" in run("team", "list")[1]
+    assert [row["slug"] for row in run_json("team", "list", "--archived")[1]] == ["atlas"]
+    assert "atlas" in run("team", "list", "--archived")[1]
+    code, document = run_json("team", "restore", "Atlas")
+    assert (code, document["team"]["archived"]) == (0, False)
+    assert run("team", "list", "--archived")[1].strip() == "No team is archived."

@@ -150,3 +150,22 @@ def test_marks_name_what_calls_for_the_lead():
     waiting(team)
     failed(team)
     assert [(mark.name, mark.waiting, mark.failed) for mark in teams.marks([team.pk])] == [("Atlas", 1, 1)]
+
+
+def test_archived_teams_are_in_no_list_and_no_sum_but_in_their_own():
+    there, away = make.TeamFactory(name="There"), make.TeamFactory(name="Away", archived_at=make.ago(hours=1))
+    for team in (there, away):
+        make.TaskFactory(team=team, done=True)
+    ids = [there.pk, away.pk]
+    assert [team.name for team in teams.visible(ids)] == ["There"]
+    assert [mark.name for mark in teams.marks(ids)] == ["There"]
+    assert [mark.name for mark in teams.marks(ids, archived=True)] == ["Away", "There"]
+    assert teams.sums(ids)[0].done == 1
+    assert [(team.name, team.archived_at) for team in teams.archived(ids)] == [("Away", away.archived_at)]
+    assert set(teams.summaries(ids)) == set(ids), "its own pages still show it"
+
+
+def test_a_team_whose_tasks_were_all_cancelled_is_done_and_one_without_tasks_is_not():
+    given_up, empty = make.TeamFactory(), make.TeamFactory()
+    make.TaskFactory(team=given_up, cancelled=True)
+    assert (summary(given_up).state, summary(empty).state) == (TeamState.DONE, TeamState.QUEUED)

@@ -1,4 +1,4 @@
-"""`manage.py team`: start a team from a plan, see it, pause, resume and stop it."""
+"""`manage.py team`: start a team from a plan, see it, pause, resume and stop it, archive and restore it."""
 
 import time
 from argparse import ArgumentParser
@@ -19,18 +19,22 @@ from tasks_app.management.unattended import Ending, Watch
 from tasks_app.selectors import access, teams
 from tasks_app.services import actions
 
+VERBS = ("start", "wait", "status", "list", "pause", "resume", "stop", "archive", "restore", "schema")
+
 
 class Command(DeskCommand):
-    help = "Start a team from a plan file, see how it stands, pause, resume or stop it."
+    help = "Start a team from a plan file, see how it stands, pause, resume, stop or archive it."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        verbs = parser.add_subparsers(dest="verb", required=True, metavar="start|wait|status|list|pause|resume|stop|schema")
+        verbs = parser.add_subparsers(dest="verb", required=True, metavar="|".join(VERBS))
         self._add_start(verbs.add_parser("start", help="start a team from a plan file"))
         for verb, text in {
             "status": "the tree of tasks and the agents",
             "pause": "nothing new starts; what runs goes on",
             "resume": "work goes on, also after a stop",
             "stop": "stop every run",
+            "archive": "put a team aside that has ended: out of the lists",
+            "restore": "bring an archived team back",
         }.items():
             one = verbs.add_parser(verb, help=text)
             one.add_argument("team", help="address or name of the team")
@@ -38,7 +42,9 @@ class Command(DeskCommand):
         wait = verbs.add_parser("wait", help="wait for the end of a team that was started before")
         wait.add_argument("team", help="address or name of the team")
         self._add_waiting(wait)
-        self.add_json(verbs.add_parser("list", help="every team"))
+        every = verbs.add_parser("list", help="every team")
+        every.add_argument("--archived", action="store_true", help="those that were put aside instead")
+        self.add_json(every)
         self.add_json(verbs.add_parser("schema", help="the JSON Schema of plan files"))
 
     def _add_start(self, start: ArgumentParser) -> None:
@@ -58,7 +64,7 @@ class Command(DeskCommand):
         if verb in ("start", "wait"):
             return self._start(given) if verb == "start" else self._wait(given)
         if verb == "list":
-            return self._list(given["json"])
+            return self._archived(given["json"]) if given["archived"] else self._list(given["json"])
         if verb == "schema":
             self.print_json(plans.json_schema())
             return 0
@@ -146,19 +152,27 @@ class Command(DeskCommand):
             waits = f", {team.waiting} waiting for you" if team.waiting else ""
             rehearsal = "  (rehearsal)" if team.rehearsal else ""
             self.stdout.write(f"{team.slug:<32} {team.status:<8} {team.counts.done}/{team.counts.total} tasks{waits}{rehearsal}")
-        if not found:
+        if not found and teams.archived(list(access.team_ids())):
+            self.stdout.write("Every team is archived: uv run manage.py team list --archived")
+        elif not found:
             self.stdout.write("No team yet: uv run manage.py team start examples/billing/plan.yaml --rehearse")
+        return 0
+
+    def _archived(self, as_json: bool) -> int:
+        found = teams.archived(list(access.team_ids()))
+        if as_json:
+            self.print_json([{"slug": t.slug, "name": t.name, "archived_at": t.archived_at.isoformat()} for t in found])
+            return 0
+        for team in found:
+            self.stdout.write(f"{team.slug:<32} archived {team.archived_at:%Y-%m-%d %H:%M} UTC")
+        if not found:
+            self.stdout.write("No team is archived.")
         return 0
 
     def _one(self, verb: str, given: dict[str, Any]) -> int:
         team = find_team(given["team"])
-        who = actor()
-        if verb == "pause":
-            actions.pause_team(team.pk, actor=who)
-        elif verb == "resume":
-            actions.resume_team(team.pk, actor=who)
-        elif verb == "stop":
-            actions.stop_team(team.pk, actor=who)
+        if verb in actions.TEAM_ACTS:
+            actions.TEAM_ACTS[verb](team.pk, actor=actor())
         facts = status.read(team.pk, timezone.now())
         if given["json"]:
             self.print_json(status.as_json(facts))
