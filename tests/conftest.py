@@ -24,8 +24,17 @@ os.environ["CREWDESK_DB_POOL"] = "40"  # PostgreSQL: tests start up to 20 caller
 django.setup()
 
 
+PROCESSES = ("engine", "browser", "chaos")
+STARTS = {"valkey", "live_server_daphne", "server", "desk", "world", "running", "home_with_valkey"}
+"""Fixtures that start a server or a whole installation."""
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long scenarios come last: what is cheap fails first."""
+    """Mark what starts no process of its own as `unit`. Long scenarios come last: what is cheap fails first."""
+    for item in items:
+        if not any(item.get_closest_marker(name) for name in PROCESSES) and not STARTS & set(getattr(item, "fixturenames", ())):
+            item.add_marker("unit")
     items.sort(key=lambda item: (item.get_closest_marker("chaos") is not None, item.get_closest_marker("engine") is not None))
 
 

@@ -238,6 +238,7 @@ def test_an_answer_and_a_message_that_reached_a_process_as_it_died_are_told_to_t
         asked = asyncio.ensure_future(port.ask(world.ask(DecisionKind.PLAN)))
         decision = await eventually(lambda: Decision.objects.filter(status="open").first())
         await db.call(world.answer, decision, "revise", note="Name the tests.")
+        port.poked.set()  # the hint
         assert (await asked).choice == "revise"
         await db.call(
             messages.send, crew.team.pk, sender_agent_id=None, to="builder-1", body="Mind the sandbox.", actor="user:ada"
