@@ -78,7 +78,7 @@ class EmbeddedServer:
 
     @property
     def data(self) -> Path:
-        """The folder of its append-only file."""
+        """The folder of its snapshot."""
         return self.home / "valkey"
 
     def ensure(self) -> bool:
@@ -152,14 +152,20 @@ class EmbeddedServer:
         return False
 
     def _command(self, binary: Path) -> list[str]:
+        """Return how it is started: with a snapshot as best effort, never one that can stop the work.
+
+        It holds hints and nudges only, so going on counts more than keeping them. An append-only file cannot be had without its
+        price: when the disk is full every write is refused (MISCONF), which ends Celery's workers, and no setting turns that
+        off. A snapshot that fails is tried again, and what is lost with it is sent again by the sweep.
+        """
         options = {
             "port": "0",
             "unixsocket": str(self.socket),
             "unixsocketperm": "700",
             "dir": str(self.data),
-            "appendonly": "yes",
-            "appendfsync": "everysec",
-            "save": "",
+            "appendonly": "no",
+            "save": "60 1",
+            "stop-writes-on-bgsave-error": "no",
             "maxmemory": "256mb",
             "maxmemory-policy": "noeviction",
             "daemonize": "no",

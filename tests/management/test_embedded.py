@@ -59,15 +59,31 @@ def test_a_second_user_adopts_the_live_server_and_the_last_one_ends_it(home: Pat
     assert not answers(second.socket)
 
 
-def test_a_killed_server_is_started_again_with_what_it_had(home: Path) -> None:
+def test_a_server_that_ended_in_order_is_started_again_with_what_it_had(home: Path) -> None:
     mine = server(home)
     mine.ensure()
     ask(mine.socket, b"SET kept yes\r\n")
-    wait_for(lambda: b"aof_pending_bio_fsync:0" in ask(mine.socket, b"INFO persistence\r\n"), seconds=5)
-    os.kill(pid_of(home), signal.SIGKILL)
+    os.kill(pid_of(home), signal.SIGTERM)
     wait_for(lambda: not mine.running() or not mine.alive(), seconds=5)
     assert mine.ensure() is True
     assert b"yes" in ask(mine.socket, b"GET kept\r\n")
+    mine.leave()
+
+
+def test_a_full_disk_stops_no_hint(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that may not grow are what a full disk looks like to a program; a snapshot that failed must refuse no write."""
+    program = home / "full-disk.sh"
+    program.write_text(f"#!/bin/sh\ntrap '' XFSZ\nulimit -f 8\nexec {embedded.find_binary()} \"$@\"\n")
+    program.chmod(0o700)
+    monkeypatch.setattr(embedded, "find_binary", lambda: program)
+    mine = server(home)
+    mine.ensure()
+    told = [ask(mine.socket, b"SET hint:%d %s\r\n" % (n, os.urandom(2000).hex().encode())) for n in range(20)]
+    ask(mine.socket, b"BGSAVE\r\n")
+    wait_for(lambda: b"rdb_last_bgsave_status:err" in ask(mine.socket, b"INFO persistence\r\n"), seconds=5)
+    told.append(ask(mine.socket, b"RPUSH queue nudge\r\n"))
+    assert set(told) == {b"+OK\r\n", b":1\r\n"}
+    ask(mine.socket, b"SHUTDOWN NOSAVE\r\n")  # a shutdown that saves is refused on a full disk, and `leave` would wait for it
     mine.leave()
 
 
@@ -85,9 +101,9 @@ def test_a_server_that_lives_but_does_not_answer_is_replaced(home: Path) -> None
 def test_a_damaged_file_is_set_aside_because_it_holds_nothing_that_counts(home: Path) -> None:
     mine = server(home)
     mine.ensure()
+    ask(mine.socket, b"SET kept yes\r\n")
     mine.leave()
-    for file in (home / "valkey" / "appendonlydir").glob("*.manifest"):
-        file.write_text("this is not a manifest\n")
+    (home / "valkey" / "dump.rdb").write_text("this is not a snapshot\n")
     again = server(home)
     assert again.ensure() is True
     assert len(list(home.glob("valkey.damaged-*"))) == 1
