@@ -45,7 +45,9 @@ def _atlas(lead: Any) -> dict[str, Any]:
     make.TaskFactory(team=team, number=23, title="Rounding of totals", needs=done[:1])
     late = make.RunFactory(task__team=team, task__number=24, task__title="Import old invoices", agent=ben, lease_until=_lease())
     type(late).objects.filter(pk=late.pk).update(started_at=make.ago(minutes=40))
-    permission = make.DecisionFactory(run=late)
+    permission = make.DecisionFactory(run=late, notified_at=make.ago(minutes=1))
+    ended = make.TeamFactory(name="Cygnus", slug="cygnus", lead=lead, archived_at=make.ago(hours=1))
+    make.TaskFactory(team=ended, done=True)
     make.MessageFactory(team=team, sender=ada, recipient=ben)
     for kind in ("team.started", "task.claimed", "decision.opened"):
         make.EventFactory(team=team, kind=kind, actor="user:anna", task_number=20, agent_id=ada.pk)

@@ -1,12 +1,13 @@
 """What happens to a team, one service call at a time: run in the writing process while every page of the product is open."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 from tasks_app.domain.statuses import DecisionKind, StepKind
 from tasks_app.models import Agent, Decision, Run, Task, Team
 from tasks_app.runners.port import Ask, StepDraft
-from tasks_app.services import actions, budgets, decisions, messages, steps, task_edits
+from tasks_app.services import actions, budgets, decisions, messages, oncall, steps, task_edits, teams
 from tasks_app.services.tasks import Draft
 from tests import factories
 from tests.payloads import PAYLOADS
@@ -20,7 +21,8 @@ def begin() -> dict[str, Any]:
     agents = [factories.AgentFactory(team=team, name=f"builder-{n}") for n in (1, 2)]
     first, second, third = Task.objects.filter(team=team).order_by("number")
     Task.objects.filter(pk=first.pk).update(status="in_progress", attempts=1, title="The running one")
-    run = factories.RunFactory(task=first, team=team, agent=agents[0])
+    # its lease outlives the story, however slow the machine: an agent lost to the clock is no news to a live page
+    run = factories.RunFactory(task=first, team=team, agent=agents[0], lease_until=time.time() + 86_400)
     for n in range(1, 25):
         factories.StepFactory(run=run, seq=n, text=f"step {n}")
     Run.objects.filter(pk=run.pk).update(last_seq=24)
@@ -29,6 +31,8 @@ def begin() -> dict[str, Any]:
     factories.TaskFactory(team=team, number=4, title="Waits for the third", needs=[third])
     Team.objects.filter(pk=team.pk).update(last_task_number=4)
     factories.DecisionFactory(run=run)
+    ended = factories.TeamFactory(name="Ended", slug="ended", lead=team.access.get(level="lead").user)
+    factories.TaskFactory(team=ended, done=True)
     return {
         "overview": "/",
         "inbox": "/inbox/",
@@ -41,6 +45,7 @@ def begin() -> dict[str, Any]:
         "agent": f"/agents/{agents[0].pk}/",
         "other-agent": f"/agents/{agents[1].pk}/",
         "history": "/history/",
+        "ended": "/teams/ended/",
     }
 
 
@@ -97,6 +102,20 @@ def pause() -> None:
     actions.pause_team(_team().pk, actor=BY)
 
 
+def archive() -> None:
+    teams.archive(Team.objects.get(slug="ended").pk, actor=BY)
+
+
+def restore() -> None:
+    teams.restore(Team.objects.get(slug="ended").pk, actor=BY)
+
+
+def tell_on_call() -> None:
+    notice = oncall.claim(after_min=0.0, origin="")
+    assert notice is not None
+    oncall.failed(notice, why="it answered 503")
+
+
 def stop_agent() -> None:
     actions.stop_agent(Agent.objects.get(name="builder-2", team=_team()).pk, actor=BY)
 
@@ -131,8 +150,8 @@ def resume_agent() -> None:
 
 STORY: tuple[tuple[Callable[[], None], ...], ...] = (
     (retitle, add_task, more_steps, ask, answer),
-    (snooze, message, peer_message, pause, stop_agent, budget),
-    (reassign, complete, resume_agent),
+    (tell_on_call, snooze, message, peer_message, pause, stop_agent, budget, archive),
+    (reassign, complete, resume_agent, restore),
     (reopen, cancel, stop_run),
 )
 """Chapters; what undoes something stands in another one than what it undoes."""
