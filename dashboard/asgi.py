@@ -6,10 +6,12 @@ from channels.routing import ProtocolTypeRouter
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
-pages = get_asgi_application()  # loads the apps: what follows imports models
+django = get_asgi_application()  # loads the apps: what follows imports models
 
 from dashboard.live import shutdown  # noqa: E402
 from dashboard.routing import websocket  # noqa: E402
+from dashboard.underway import Underway  # noqa: E402
 
-shutdown.watch()
+pages = Underway(django)
+shutdown.watch(pages)
 application = ProtocolTypeRouter({"http": pages, "websocket": websocket, "lifespan": shutdown.lifespan})

@@ -1,34 +1,56 @@
-"""The end of the web process: open pages are told, the hub's tasks are ended. For daphne (Twisted) and for ASGI lifespan.
+"""The end of the web process: nothing new is accepted, open pages are told, requests under way are finished. Then it stops.
 
-daphne cancels its applications before it stops, but fails to where an HTTP request has just ended (a KeyError in
-`kill_all_applications`, daphne 4.2.3), and knows no lifespan. So the hub adds a trigger of its own to Twisted's reactor.
+For daphne (Twisted), which would cut requests off, and for the ASGI lifespan of other servers, which daphne does not know.
 """
 
 import asyncio
+import signal
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from dashboard.live import hub
+from dashboard.underway import Underway
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
-def watch() -> None:
-    """Where the process runs on Twisted's reactor: say goodbye before it stops. Called once per process, at import."""
+def watch(pages: Underway) -> None:
+    """Where the process runs on Twisted's reactor: leave in order on a signal. Called once per process, at import."""
     if "daphne.server" in sys.modules:
         reactor: Any = sys.modules["twisted.internet.reactor"]
-        reactor.addSystemEventTrigger("before", "shutdown", _before_shutdown)
+        reactor.callWhenRunning(_Leaving(reactor, pages).install)
 
 
-def _before_shutdown() -> Any:
-    deferred: Any = sys.modules["twisted.internet.defer"].Deferred
-    return deferred.fromFuture(asyncio.ensure_future(hub.current().goodbye()))
+class _Leaving:
+    """Takes the place of Twisted's own handlers, which stop at once; so does a second signal."""
+
+    def __init__(self, reactor: Any, pages: Underway) -> None:
+        self._reactor, self._pages = reactor, pages
+        self._task: asyncio.Task[None] | None = None
+
+    def install(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self._reactor.callFromThread(self._asked))
+
+    def _asked(self) -> None:
+        if self._task is not None:
+            self._reactor.stop()
+            return
+        for port in [each for each in self._reactor.getReaders() if hasattr(each, "stopListening")]:
+            port.stopListening()  # a socket that is shared goes on in the other processes
+        self._task = asyncio.ensure_future(self._leave())
+
+    async def _leave(self) -> None:
+        try:
+            await asyncio.gather(hub.current().goodbye(), self._pages.finished())
+        finally:
+            self._reactor.stop()
 
 
 async def lifespan(scope: dict[str, Any], receive: Receive, send: Send) -> None:
-    """Serve the ASGI lifespan of other servers (uvicorn)."""
+    """Serve the ASGI lifespan of other servers (uvicorn); they finish requests by themselves."""
     while (await receive())["type"] != "lifespan.shutdown":
         await send({"type": "lifespan.startup.complete"})
     await hub.current().goodbye()

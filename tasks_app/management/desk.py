@@ -24,6 +24,7 @@ from tasks_app.management.supervise import Service, Supervisor
 
 READY_S = 60.0
 MAX_WORKERS = 64
+MAX_WEBS = 16
 LOOK_S = 0.1
 STOP_S = 7.0  # with the embedded server's own 3 s this keeps the promise of 10
 SECOND_SIGNAL_S = 1.0
@@ -38,6 +39,7 @@ class Options:
     port: int = 8400
     browser: bool = True
     workers: int = 1
+    webs: int = 1
     rehearse: bool = False
 
 
@@ -49,15 +51,17 @@ def run(options: Options, screen: Screen) -> int:
     """Serve until a signal; returns the exit code. Raises `Unavailable` when it cannot start."""
     if not 1 <= options.workers <= MAX_WORKERS:
         raise Invalid(f"--workers {options.workers} is outside 1 to {MAX_WORKERS}.", field="workers")
+    if not 1 <= options.webs <= MAX_WEBS:
+        raise Invalid(f"--webs {options.webs} is outside 1 to {MAX_WEBS}.", field="webs")
     home = prepare.home()
     lock = FileLock(home / "run" / "up.lock")
     if not lock.exclusive():
         return _say_that_it_runs(home, screen)
     try:
-        ports.require_free(options.port)
-        with screen.working("Preparing the database and the first account"):
-            prepare.everything()
-        return _Desk(options, screen, home).serve()
+        with ports.listen(options.port) as listener:
+            with screen.working("Preparing the database and the first account"):
+                prepare.everything()
+            return _Desk(options, screen, home, listener.fileno()).serve()
     finally:
         (home / "run" / "up.json").unlink(missing_ok=True)
         lock.release()
@@ -100,8 +104,8 @@ def sign_in_link(port: int) -> str:
 class _Desk:
     """One serving of one home."""
 
-    def __init__(self, options: Options, screen: Screen, home: Path) -> None:
-        self.options, self.screen, self.home = options, screen, home
+    def __init__(self, options: Options, screen: Screen, home: Path, listener: int) -> None:
+        self.options, self.screen, self.home, self.listener = options, screen, home, listener
         self.server = EmbeddedServer(home, Path(settings.VALKEY_SOCKET)) if settings.REDIS_EMBEDDED else None
         socket = self.server.socket if self.server is not None else None
         self.supervisor = Supervisor(self._services(), self._tell, home, socket)
@@ -126,7 +130,9 @@ class _Desk:
         env = layout.environment(home=self.home, rehearse=self.options.rehearse)
         slots = max(1, settings.WORKER_SLOTS)
         workers = [layout.worker(number, slots=slots, home=self.home, env=env) for number in range(1, self.options.workers + 1)]
-        return [layout.web(self.options.port, home=self.home, env=env), *workers]
+        port, fd = self.options.port, self.listener
+        webs = [layout.web(port, home=self.home, env=env, number=number, fd=fd) for number in range(1, self.options.webs + 1)]
+        return [*webs, *workers]
 
     def _start(self) -> None:
         with self.screen.working("Starting Valkey, the web server and the workers"):

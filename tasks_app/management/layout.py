@@ -19,20 +19,12 @@ WEB_OPTIONS = (
 WORKER_OPTIONS = ("--pool", "threads", "--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING")
 
 
-def web(port: int, *, home: Path, env: Mapping[str, str]) -> Service:
-    """Return the web server on 127.0.0.1:`port`."""
-    argv = (
-        sys.executable,
-        "-m",
-        "daphne",
-        "--bind",
-        "127.0.0.1",
-        "--port",
-        str(port),
-        *WEB_OPTIONS,
-        "dashboard.asgi:application",
-    )
-    return Service("web server", argv, home / "log" / "web.log", env, ROOT)
+def web(port: int, *, home: Path, env: Mapping[str, str], number: int = 1, fd: int | None = None) -> Service:
+    """Return web server `number` on 127.0.0.1:`port`, or on the listening socket `fd` that several share."""
+    where = ("--bind", "127.0.0.1", "--port", str(port)) if fd is None else ("--fd", str(fd))
+    argv = (sys.executable, "-m", "daphne", *where, *WEB_OPTIONS, "dashboard.asgi:application")
+    title, log = ("web server", "web.log") if number == 1 else (f"web server {number}", f"web-{number}.log")
+    return Service(title, argv, home / "log" / log, env, ROOT, keep=() if fd is None else (fd,))
 
 
 def worker(number: int, *, slots: int, home: Path, env: Mapping[str, str]) -> Service:

@@ -8,23 +8,33 @@ import psutil
 from tasks_app.domain.errors import Invalid, Unavailable
 
 HOST = "127.0.0.1"
+BACKLOG = 512
+"""So many connections wait while every web server is being started again."""
 
 
-def require_free(port: int) -> None:
-    """Return when `port` can be listened on. Raises `Unavailable` that names the holder and the way out, or `Invalid`."""
+def listen(port: int) -> socket.socket:
+    """Return a socket that listens on `port`, for web servers to share: connections wait in it while one is started again.
+
+    Raises `Unavailable` that names the holder and the way out, or `Invalid`.
+    """
     if not 1 <= port <= 65535:
         raise Invalid(f"--port {port} is not a port number: use 1024 to 65535.", field="port")
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind((HOST, port))
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((HOST, port))
+        listener.listen(BACKLOG)
+        listener.setblocking(False)  # another server may have been faster: nobody waits in accept
     except PermissionError:
+        listener.close()
         raise Unavailable(f"Port {port} needs more rights: use a port from 1024 on, such as --port 8400.", field="port") from None
     except OSError:
+        listener.close()
         raise Unavailable(
             f"Port {port} is in use{_holder(port)}. End that program or use another port, such as --port {_free_near(port)}.",
             field="port",
         ) from None
+    return listener
 
 
 def _free_near(port: int) -> int:

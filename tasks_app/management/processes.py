@@ -16,13 +16,25 @@ CLOCK_SLACK_S = 2.0
 
 
 def spawn(
-    argv: Sequence[str], *, log: Path, env: Mapping[str, str] | None = None, cwd: Path | None = None
+    argv: Sequence[str],
+    *,
+    log: Path,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    keep: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start a process as leader of its own session, its output appended to `log`."""
+    """Start a process as leader of its own session, its output appended to `log`; it inherits the open files `keep`."""
     log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with log.open("ab") as file:
         return subprocess.Popen(
-            list(argv), stdin=subprocess.DEVNULL, stdout=file, stderr=file, env=env, cwd=cwd, start_new_session=True
+            list(argv),
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            env=env,
+            cwd=cwd,
+            pass_fds=tuple(keep),
+            start_new_session=True,
         )
 
 

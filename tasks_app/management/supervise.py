@@ -30,6 +30,7 @@ class Service:
     log: Path
     env: Mapping[str, str]
     cwd: Path
+    keep: tuple[int, ...] = ()  # open files that it inherits
 
 
 @dataclass
@@ -139,7 +140,7 @@ class Supervisor:
 
     def _start(self, child: Child) -> None:
         service = child.service
-        child.process = processes.spawn(service.argv, log=service.log, env=service.env, cwd=service.cwd)
+        child.process = processes.spawn(service.argv, log=service.log, env=service.env, cwd=service.cwd, keep=service.keep)
         child.started_at = self.clock()
         self._inform_watchdog()
 

@@ -62,23 +62,26 @@ class RunningDesk:
         assert self.process.poll() is None, self.text()
         return self
 
-    def children(self) -> dict[str, int]:
-        """Return the pids of what serves this home, by what it is. Found by environment or command line, not by parent."""
-        found = {}
+    def pids(self, name: str) -> list[int]:
+        """Return the pids of what serves this home in that role. Found by environment or command line, not by parent."""
+        found = []
         for process in psutil.process_iter(["pid"]):
             try:
                 line = " ".join(process.cmdline())
                 ours = str(self.home) in line or process.environ().get("CREWDESK_HOME") == str(self.home)
-                if not ours or process.status() == psutil.STATUS_ZOMBIE:
-                    continue
+                if ours and WORDS[name] in line and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process.pid)
             except psutil.Error:
                 continue
-            found |= {name: process.pid for name, word in WORDS.items() if word in line}
         return found
 
-    def status(self, path: str = "/sign-in/") -> int:
+    def children(self) -> dict[str, int]:
+        """Return one pid of each role that is filled."""
+        return {name: pids[-1] for name in WORDS if (pids := self.pids(name))}
+
+    def status(self, path: str = "/sign-in/", *, patience_s: float = 5) -> int:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=patience_s) as answer:
                 return int(answer.status)
         except OSError:
             return 0

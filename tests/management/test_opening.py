@@ -40,7 +40,10 @@ def page() -> Iterator[int]:
 
 
 def test_a_free_port_is_taken_as_it_is() -> None:
-    ports.require_free(free_port())
+    port = free_port()
+    with ports.listen(port) as listener:
+        assert listener.getsockname() == ("127.0.0.1", port)
+        assert not listener.getblocking()  # it is shared: whoever comes second must not wait
 
 
 def test_a_port_in_use_names_its_holder_and_another_one() -> None:
@@ -49,13 +52,13 @@ def test_a_port_in_use_names_its_holder_and_another_one() -> None:
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(Unavailable, match=rf"Port {port} is in use by \S+ \(process \d+\).*--port {port + 1}|--port"):
-            ports.require_free(port)
+            ports.listen(port)
 
 
 @pytest.mark.parametrize("port", [0, -1, 65536])
 def test_what_is_no_port_number_is_refused(port: int) -> None:
     with pytest.raises(Invalid, match="is not a port number"):
-        ports.require_free(port)
+        ports.listen(port)
 
 
 def test_a_web_server_answers_whatever_it_says(page: int) -> None:

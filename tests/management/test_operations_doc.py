@@ -1,9 +1,13 @@
 """docs/operations.md says what is so: every variable, every command, every single command of `up`."""
 
 import ast
+import os
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
+import pytest
 import yaml
 from django.core.management import get_commands
 
@@ -40,7 +44,10 @@ def test_every_variable_of_the_settings_is_documented_and_no_other() -> None:
 def test_the_single_commands_are_those_that_up_runs() -> None:
     web = layout.web(8400, home=Path("/h"), env={})
     worker = layout.worker(1, slots=8, home=Path("/h"), env={})
+    shared = layout.web(8400, home=Path("/h"), env={}, number=2, fd=3)
     assert f"    {plain(web.argv)}\n" in TEXT
+    assert f".venv/bin/{plain(shared.argv)}\n" in TEXT
+    assert f".venv/bin/{plain(worker.argv)}\n".replace("%h", "%%h") in TEXT
     assert f"    {plain(worker.argv)}\n" in TEXT
 
 
@@ -57,12 +64,39 @@ def test_the_images_run_without_rights_and_have_health_checks() -> None:
     assert "\nUSER crewdesk\n" in dockerfile
     assert dockerfile.count("HEALTHCHECK") == 2
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
-    assert set(services) == {"migrate", "web", "worker", "database", "valkey"}
+    assert set(services) == {"migrate", "web", "web-2", "proxy", "worker", "worker-2", "database", "valkey"}
     assert services["migrate"]["command"] == ["python", "manage.py", "migrate", "--no-input"]
     for name in ("database", "valkey"):
         assert "healthcheck" in services[name]
         assert "ports" not in services[name]
-    assert services["web"]["ports"] == ["127.0.0.1:8400:8400"]
+    assert {name: service["ports"] for name, service in services.items() if "ports" in service} == {
+        "proxy": ["127.0.0.1:8400:8400"]
+    }
+    for name in ("web", "worker", "proxy"):
+        assert services[name]["cap_drop"] == ["ALL"]
+        assert services[name]["security_opt"] == ["no-new-privileges:true"]
+
+
+@pytest.mark.skipif(shutil.which("docker-compose") is None, reason="Debian: apt-get install docker-compose")
+def test_docker_compose_reads_the_file_and_the_passwords_must_be_given() -> None:
+    def config(**given: str) -> subprocess.CompletedProcess[str]:
+        env = {"PATH": os.environ["PATH"], **given}
+        return subprocess.run(["docker-compose", "config"], cwd=ROOT, env=env, capture_output=True, text=True, timeout=60)
+
+    read = config(CREWDESK_DB_PASSWORD="one", CREWDESK_REDIS_PASSWORD="two")
+    assert read.returncode == 0, read.stderr
+    services = yaml.safe_load(read.stdout)["services"]
+    urls = {service["environment"]["DATABASE_URL"] for name, service in services.items() if name.startswith(("web", "worker"))}
+    assert urls == {"postgres://crewdesk:one@database:5432/crewdesk"}
+    assert "CREWDESK_DB_PASSWORD" in config(CREWDESK_REDIS_PASSWORD="two").stderr
+
+
+@pytest.mark.skipif(shutil.which("haproxy") is None, reason="Debian: apt-get install haproxy")
+def test_haproxy_reads_its_file_and_serves_both_web_processes() -> None:
+    read = subprocess.run(["haproxy", "-c", "-f", "haproxy.cfg"], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert read.returncode == 0, read.stderr
+    servers = re.findall(r"^ +server \S+ (\S+):8400$", (ROOT / "haproxy.cfg").read_text(), re.MULTILINE)
+    assert servers == ["web", "web-2"]
 
 
 def test_every_command_of_crewdesk_is_documented() -> None:

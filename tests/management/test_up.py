@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,6 +37,31 @@ def test_a_fresh_home_serves_the_sign_in_page_and_survives_the_death_of_each_pro
         assert took < 2, f"the {name} came back after {took:.1f} s"
     wait_for(lambda: desk.status() == 200, seconds=20)
     assert "was killed by signal 9" in desk.text()
+
+
+def test_two_web_servers_share_the_port_and_are_replaced_one_by_one_without_a_lost_request(tmp_path: Path) -> None:
+    running = RunningDesk(tmp_path / "home", free_port(), "--webs", "2", env={"CREWDESK_WORKER_SLOTS": "1"})
+    asked, stop = [], threading.Event()
+
+    def ask() -> None:
+        while not stop.is_set():
+            asked.append(running.status(patience_s=30))  # it may wait, but not in vain
+
+    asking = threading.Thread(target=ask)
+    try:
+        running.wait_ready()
+        wait_for(lambda: len(running.pids("web")) == 2, seconds=20)
+        asking.start()
+        for pid in running.pids("web"):
+            before = len(asked)
+            os.kill(pid, signal.SIGTERM)
+            wait_for(lambda pid=pid: pid not in running.pids("web") and len(running.pids("web")) == 2, seconds=15)
+            wait_for(lambda before=before: len(asked) > before + 5, seconds=20)
+    finally:
+        stop.set()
+        asking.join()
+        running.end()
+    assert set(asked) == {200}
 
 
 def test_an_interrupt_ends_everything_within_ten_seconds(desk: RunningDesk) -> None:

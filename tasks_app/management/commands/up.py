@@ -20,10 +20,17 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=8400, help="port on 127.0.0.1 (8400)")
         parser.add_argument("--no-browser", action="store_true", help="print the sign-in link, open nothing")
         parser.add_argument("--workers", type=int, default=1, help="number of worker processes (1)")
+        parser.add_argument("--webs", type=int, default=1, help="number of web server processes behind the port (1)")
         parser.add_argument("--rehearse", action="store_true", help="new teams are rehearsed: the model's replies are scripted")
 
     def handle(self, *args: Any, **given: Any) -> None:
-        options = desk.Options(given["port"], not given["no_browser"], given["workers"], given["rehearse"])
+        options = desk.Options(
+            port=given["port"],
+            browser=not given["no_browser"],
+            workers=given["workers"],
+            webs=given["webs"],
+            rehearse=given["rehearse"],
+        )
         try:
             code = desk.run(options, Screen())
         except DomainError as error:
