@@ -5,11 +5,8 @@ from typing import NamedTuple
 from django import template
 
 from dashboard.templatetags.crew_format import tokens, usd, usd_short
-from tasks_app.domain.events import EventKind
 from tasks_app.domain.graph import Why
-from tasks_app.domain.statuses import DecisionKind, Reason
-from tasks_app.domain.text import one_line
-from tasks_app.selectors.history import Line
+from tasks_app.domain.statuses import REASON_WORD, DecisionKind
 from tasks_app.selectors.states import AgentState, TaskState, TeamState
 from tasks_app.selectors.tasks import Obstacle, TaskCard
 from tasks_app.selectors.teams import Counts, TeamSummary
@@ -89,29 +86,6 @@ CHOICE: dict[str, str] = {
     "wait": "to wait",
     "retry": "retried",
 }
-REASON: dict[str, str] = {
-    Reason.DONE: "Done",
-    Reason.REPORTED: "The agent gave it back",
-    Reason.UNREPORTED: "Ended twice without a report",
-    Reason.NO_RESULT: "Ended without an answer",
-    Reason.EMPTY: "The model answered nothing",
-    Reason.BUDGET: "Budget used up",
-    Reason.TURN_LIMIT: "Turn limit reached",
-    Reason.TIME_LIMIT: "Time limit reached",
-    Reason.RATE_LIMITED: "Rate limited",
-    Reason.OVERLOADED: "The API is overloaded",
-    Reason.AUTH: "The API refused the key",
-    Reason.REFUSED: "The model declined",
-    Reason.OUTPUT_TOO_LARGE: "A tool printed too much",
-    Reason.STOPPED: "Stopped by a person",
-    Reason.SUPERSEDED: "Another attempt took over",
-    Reason.CRASHED: "The process kept dying",
-    Reason.START_FAILED: "Claude Code did not start",
-    Reason.PARKED: "Parked",
-    Reason.INTERRUPTED: "Interrupted",
-    Reason.WORKER_LOST: "Its worker was lost",
-    Reason.ERROR: "Error",
-}
 WHY: dict[Why, str] = {
     Why.FAILED: "failed",
     Why.CANCELLED: "was cancelled",
@@ -135,7 +109,7 @@ def choice_word(choice: str) -> str:
 @register.filter
 def reason_word(reason: str) -> str:
     """Why an attempt ended or waits, in words."""
-    return REASON.get(reason, reason.replace("_", " ").capitalize())
+    return REASON_WORD.get(reason, reason.replace("_", " ").capitalize())
 
 
 @register.filter
@@ -200,64 +174,3 @@ def obstacle(found: Obstacle) -> str:
 def attempt(card: TaskCard) -> str:
     """`attempt 2 of 3`."""
     return f"attempt {max(card.tries, 1)} of {card.attempts_allowed}"
-
-
-EVENT: dict[str, str] = {
-    EventKind.TEAM_STARTED: "started the team",
-    EventKind.TEAM_PAUSED: "paused the team",
-    EventKind.TEAM_RESUMED: "resumed the team",
-    EventKind.TEAM_STOPPED: "stopped the team",
-    EventKind.TEAM_ARCHIVED: "archived the team",
-    EventKind.TEAM_RESTORED: "brought the team back",
-    EventKind.TASK_CREATED: "created the task",
-    EventKind.TASK_EDITED: "edited the task",
-    EventKind.TASK_CLAIMED: "took the task",
-    EventKind.TASK_COMPLETED: "completed the task",
-    EventKind.TASK_RELEASED: "gave the task back",
-    EventKind.TASK_REASSIGNED: "reassigned the task",
-    EventKind.TASK_REOPENED: "opened the task again",
-    EventKind.TASK_CANCELLED: "cancelled the task",
-    EventKind.RUN_STARTED: "started an attempt",
-    EventKind.RUN_STEPS: "wrote steps",
-    EventKind.RUN_PARKED: "parked the attempt",
-    EventKind.RUN_RESUMABLE: "let the attempt go on",
-    EventKind.RUN_COMPLETED: "completed the attempt",
-    EventKind.RUN_FAILED: "failed the attempt",
-    EventKind.RUN_KILLED: "ended the attempt",
-    EventKind.RUN_STOPPING: "is stopping the attempt",
-    EventKind.DECISION_OPENED: "asked",
-    EventKind.DECISION_ANSWERED: "answered",
-    EventKind.DECISION_DELIVERED: "got the answer",
-    EventKind.DECISION_WITHDRAWN: "withdrew the request",
-    EventKind.DECISION_EXPIRED: "let the request time out",
-    EventKind.DECISION_NOTIFIED: "told on-call",
-    EventKind.DECISION_NOTIFY_FAILED: "could not tell on-call",
-    EventKind.MESSAGE_SENT: "sent a message",
-    EventKind.MESSAGE_DELIVERED: "got a message",
-    EventKind.CONTEXT_SHARED: "shared",
-    EventKind.CHECKPOINT_SAVED: "saved a checkpoint",
-    EventKind.BUDGET_LEVEL: "reached a budget level",
-    EventKind.BUDGET_CHANGED: "changed the budget",
-    EventKind.AGENT_ADDED: "added an agent",
-    EventKind.AGENT_STOPPED: "stopped the agent",
-    EventKind.AGENT_RESUMED: "let the agent work again",
-    EventKind.NOTE: "noted",
-}
-
-
-def _fact(name: str, value: object) -> str:
-    text = one_line(str(value), 160)
-    if name == "reason":
-        return reason_word(text).lower()
-    return choice_word(text) if name == "choice" else text
-
-
-EVENT_FACTS = ("title", "choice", "reason", "detail", "why", "guidance", "name", "scope", "level", "text", "recipient")
-
-
-@register.filter
-def event_words(line: Line) -> str:
-    """What happened, with the facts that people want: `asked: builder-2 wants to run: make`."""
-    facts = [_fact(name, line.data[name]) for name in EVENT_FACTS if line.data.get(name)]
-    words = EVENT.get(line.kind, line.kind)
-    return f"{words}: {' · '.join(facts)}" if facts else words

@@ -1,11 +1,12 @@
-"""History: what happened, newest first, by team and kind."""
+"""History: what happened, newest first, through a filter."""
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
 from dashboard.panels import args
-from dashboard.panels.history import KINDS, History, parse
+from dashboard.panels.history import KINDS, History, parse, plain
 from dashboard.views.page import Page
+from tasks_app.selectors import history as log
 from tasks_app.selectors import teams
 
 
@@ -13,14 +14,15 @@ from tasks_app.selectors import teams
 def history(request: HttpRequest) -> HttpResponse:
     """Show one page of the log."""
     chosen = parse(request.META.get("QUERY_STRING", ""))
-    packed = args.pack("", {name: "1" if value is True else value for name, value in chosen.items()})
+    packed = args.pack("", plain(chosen))
     page = Page.open(request, "history", packed)
     marks = teams.marks(page.viewer.team_ids, archived=True)
     context = {
         "log": History().block(packed, page.viewer.team_ids),
         "chosen": chosen,
-        "kinds": KINDS,
+        "kinds": KINDS.items(),
         "teams": marks,
+        "agents": log.agent_names(page.viewer.team_ids),
         "rehearsal": any(mark.rehearsal and mark.pk == chosen["team"] for mark in marks),
     }
     return page.render("pages/history.html", context)

@@ -102,6 +102,30 @@ class Reason(StrEnum):
 TRANSIENT = frozenset({Reason.RATE_LIMITED, Reason.OVERLOADED})
 """Reasons that retry by themselves with back-off and do not count as attempts."""
 
+REASON_WORD: dict[str, str] = {
+    Reason.DONE: "Done",
+    Reason.REPORTED: "The agent gave it back",
+    Reason.UNREPORTED: "Ended twice without a report",
+    Reason.NO_RESULT: "Ended without an answer",
+    Reason.EMPTY: "The model answered nothing",
+    Reason.BUDGET: "Budget used up",
+    Reason.TURN_LIMIT: "Turn limit reached",
+    Reason.TIME_LIMIT: "Time limit reached",
+    Reason.RATE_LIMITED: "Rate limited",
+    Reason.OVERLOADED: "The API is overloaded",
+    Reason.AUTH: "The API refused the key",
+    Reason.REFUSED: "The model declined",
+    Reason.OUTPUT_TOO_LARGE: "A tool printed too much",
+    Reason.STOPPED: "Stopped by a person",
+    Reason.SUPERSEDED: "Another attempt took over",
+    Reason.CRASHED: "The process kept dying",
+    Reason.START_FAILED: "Claude Code did not start",
+    Reason.PARKED: "Parked",
+    Reason.INTERRUPTED: "Interrupted",
+    Reason.WORKER_LOST: "Its worker was lost",
+    Reason.ERROR: "Error",
+}
+
 REASON_HELP: dict[Reason, str] = {
     Reason.DONE: "Nothing to do.",
     Reason.REPORTED: "Read why the agent gave it back, then reassign it with guidance.",

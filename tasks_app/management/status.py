@@ -13,7 +13,7 @@ from rich.tree import Tree
 from tasks_app.domain.statuses import TaskStatus
 from tasks_app.domain.text import one_line
 from tasks_app.management import words
-from tasks_app.selectors import agents, inbox, journal, tasks, teams
+from tasks_app.selectors import agents, inbox, journal, tasks, teams, telling
 from tasks_app.selectors.agents import AgentCard
 from tasks_app.selectors.states import AgentState, TaskState
 from tasks_app.selectors.tasks import TaskCard
@@ -89,7 +89,7 @@ def as_text(status: Status) -> RenderableType:
 def task_words(card: TaskCard) -> str:
     """Return the state of a task in the words of issue 2: COMPLETED by…, IN PROGRESS by…, PENDING – blocked by…"""
     if card.status is TaskStatus.COMPLETED:
-        return f"COMPLETED by {words.who(card.completed_by) or 'hand'}"
+        return f"COMPLETED by {telling.who(card.completed_by) or 'hand'}"
     if card.status is TaskStatus.CANCELLED:
         return "CANCELLED"
     if card.status is TaskStatus.IN_PROGRESS:

@@ -1,89 +1,98 @@
-"""The team's log, page by page, newest first."""
+"""The log of some teams, page by page, newest first, through a filter."""
 
-import datetime as dt
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from tasks_app.domain.events import EventKind
-from tasks_app.models import Agent, Event, Task
+from tasks_app.models import Agent, Event
+from tasks_app.selectors import journal, sentences
+from tasks_app.selectors.journal import Entry
 
 PAGE = 100
+CHUNK = 250
+SCAN = 1000
+"""So many events are read at most for one page of a search: what is searched is the sentence, which no database holds."""
+ASKED = (
+    EventKind.DECISION_OPENED,
+    EventKind.DECISION_ANSWERED,
+    EventKind.DECISION_WITHDRAWN,
+    EventKind.DECISION_EXPIRED,
+)
 
 
 @dataclass(frozen=True)
-class Line:
-    """One event with the names of what it is about."""
+class Filter:
+    """What of the log is wanted; nothing given: all but the many steps of attempts."""
 
-    pk: int
-    seq: int
-    team_slug: str
-    team_name: str
-    kind: str
-    at: dt.datetime
-    actor: str
-    task_pk: int | None
-    task_number: int | None
-    agent_pk: int | None
-    agent: str
-    run_id: str
-    decision_id: str
-    data: Mapping[str, Any]
+    task: int | None = None  # its number in the team
+    agent: str = ""
+    kind: str = ""  # a kind of event, or the part before its dot
+    decisions: bool = False  # only what was asked of the lead, and what people decided
+    steps: bool = False
+    text: str = ""  # each of its words must stand in the sentence
 
 
 @dataclass(frozen=True)
 class HistoryPage:
-    """Some events and where the earlier ones begin (None: there are none)."""
+    """Some events, and the pk before which the earlier ones begin (None: there are none).
 
-    lines: tuple[Line, ...]
-    earlier: int | None
-
-
-def page(
-    team_ids: Collection[int], *, kind: str = "", before: int | None = None, steps: bool = False, limit: int = PAGE
-) -> HistoryPage:
-    """Return the latest events of these teams, `before` an event's pk; `steps` also shows what runs wrote. Three queries.
-
-    `kind` is an event kind or the part before its dot (`decision`).
+    `unfinished`: the search has looked at `SCAN` events and not yet at the earlier ones.
     """
+
+    entries: tuple[Entry, ...]
+    earlier: int | None
+    unfinished: bool = False
+
+
+def page(team_ids: Collection[int], wanted: Filter = Filter(), *, before: int | None = None, limit: int = PAGE) -> HistoryPage:
+    """Return the latest events of these teams, `before` an event's pk; at most seven queries, more only for a search."""
+    found = _matching(team_ids, wanted)
+    if wanted.text:
+        return _search(found, wanted.text.casefold().split(), before, limit)
+    rows = _rows(found, before, limit + 1)
+    return HistoryPage(tuple(journal.named(rows[:limit])), rows[limit - 1].pk if len(rows) > limit else None)
+
+
+def agent_names(team_ids: Collection[int]) -> Sequence[str]:
+    """Return the names of the agents of these teams, each once, by name; one query."""
+    return list(Agent.objects.filter(team_id__in=team_ids).order_by("name").values_list("name", flat=True).distinct())
+
+
+def _matching(team_ids: Collection[int], wanted: Filter) -> QuerySet[Event]:
     where = Q(team_id__in=team_ids)
-    if kind:
-        where &= Q(kind=kind) | Q(kind__startswith=f"{kind}.")
-    if before is not None:
-        where &= Q(pk__lt=before)
-    found = Event.objects.filter(where).select_related("team").defer("team__plan", "team__rehearsal_script")
-    if not steps and kind != EventKind.RUN_STEPS:
-        found = found.exclude(kind=EventKind.RUN_STEPS.value)
-    rows = list(found.order_by("-pk")[: limit + 1])
-    shown = rows[:limit]
-    agents = dict(Agent.objects.filter(pk__in={row.agent_id for row in shown if row.agent_id}).values_list("pk", "name"))
-    numbers = {row.task_number for row in shown if row.task_number is not None}
-    tasks = {
-        (team, number): pk
-        for team, number, pk in Task.objects.filter(team_id__in={row.team_id for row in shown}, number__in=numbers).values_list(
-            "team_id", "number", "pk"
-        )
-    }
-    lines = tuple(_line(row, agents, tasks) for row in shown)
-    return HistoryPage(lines, shown[-1].pk if len(rows) > limit else None)
+    if wanted.kind:
+        where &= Q(kind=wanted.kind) | Q(kind__startswith=f"{wanted.kind}.")
+    if not wanted.steps and wanted.kind != EventKind.RUN_STEPS:
+        where &= ~Q(kind=EventKind.RUN_STEPS.value)
+    if wanted.task is not None:
+        where &= Q(task_number=wanted.task)
+    if wanted.decisions:
+        by_people = Q(actor__startswith="user:") & ~Q(kind=EventKind.TASK_CREATED.value)  # a plan makes many at once
+        where &= Q(kind__in=[kind.value for kind in ASKED]) | by_people
+    if wanted.agent:
+        mine = Agent.objects.filter(team_id__in=team_ids, name__iexact=wanted.agent).values("pk")
+        where &= Q(agent_id__in=mine) | Q(actor__iexact=f"agent:{wanted.agent}")
+    return Event.objects.filter(where).defer("keys").order_by("-pk")
 
 
-def _line(row: Event, agents: Mapping[int, str], tasks: Mapping[tuple[int, int], int]) -> Line:
-    return Line(
-        pk=row.pk,
-        seq=row.seq,
-        team_slug=row.team.slug,
-        team_name=row.team.name,
-        kind=row.kind,
-        at=row.at,
-        actor=row.actor,
-        task_pk=tasks.get((row.team_id, row.task_number)) if row.task_number is not None else None,
-        task_number=row.task_number,
-        agent_pk=row.agent_id if row.agent_id in agents else None,
-        agent=agents.get(row.agent_id or 0, ""),
-        run_id=row.run_id,
-        decision_id=row.decision_id,
-        data=row.data,
-    )
+def _rows(found: QuerySet[Event], before: int | None, limit: int) -> list[Event]:
+    return list((found if before is None else found.filter(pk__lt=before))[:limit])
+
+
+def _search(found: QuerySet[Event], words: Sequence[str], before: int | None, limit: int) -> HistoryPage:
+    """Read chunk by chunk and keep what says all the words, until the page is full or `SCAN` events were read."""
+    kept: list[Entry] = []
+    for _ in range(SCAN // CHUNK):
+        rows = _rows(found, before, CHUNK)
+        for entry in journal.named(rows):
+            before = entry.pk
+            said = sentences.text(entry).casefold()
+            if all(word in said for word in words):
+                kept.append(entry)
+            if len(kept) == limit:
+                return HistoryPage(tuple(kept), before)
+        if len(rows) < CHUNK:
+            return HistoryPage(tuple(kept), None)
+    return HistoryPage(tuple(kept), before, unfinished=True)

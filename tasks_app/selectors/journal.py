@@ -1,15 +1,32 @@
 """The team's log and the lead's requests as a terminal or a scripted lead reads them."""
 
 import datetime as dt
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
+
+from django.db.models import Model
 
 from tasks_app.domain.ids import task_label
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus
-from tasks_app.models import Agent, Decision, Dependency, Event, Run, Task, Team
+from tasks_app.models import Agent, Decision, Dependency, Event, Message, Run, Task, Team
 
 PAGE = 500
+
+
+@dataclass(frozen=True)
+class Request:
+    """What an event about a decision needs to be told in words; texts as the agent and the lead wrote them."""
+
+    kind: str
+    title: str = ""
+    choice: str = ""
+    note: str = ""
+    answer: Mapping[str, Any] = field(default_factory=dict)
+    tool: str = ""  # of a permission
+    target: str = ""  # its command, file or address
+    rule: str = ""  # on offer
+    scope: str = ""  # of a budget
 
 
 @dataclass(frozen=True)
@@ -20,11 +37,21 @@ class Entry:
     kind: str
     at: dt.datetime
     actor: str
-    task: str  # T-42, or nothing
-    run: str
-    agent: str
-    decision: str
     data: Mapping[str, Any]
+    pk: int = 0
+    team: str = ""
+    team_slug: str = ""
+    task: str = ""  # T-42, or nothing
+    task_pk: int | None = None
+    task_title: str = ""
+    allowed: int | None = None  # attempts of the task
+    run: str = ""
+    attempt: int | None = None
+    agent: str = ""
+    agent_pk: int | None = None
+    decision: str = ""
+    request: Request | None = None
+    message: str = ""  # its text
 
 
 @dataclass(frozen=True)
@@ -54,23 +81,76 @@ class FailedRun:
 
 
 def entries(team_id: int, *, after: int, limit: int = PAGE) -> Sequence[Entry]:
-    """Return the events after `after` in order, at most `limit`; two queries."""
-    rows = list(Event.objects.filter(team_id=team_id, seq__gt=after).order_by("seq")[:limit])
-    names = dict(Agent.objects.filter(pk__in={row.agent_id for row in rows if row.agent_id}).values_list("pk", "name"))
-    return [
-        Entry(
-            seq=row.seq,
-            kind=row.kind,
-            at=row.at,
-            actor=row.actor,
-            task=task_label(row.task_number) if row.task_number is not None else "",
-            run=row.run_id,
-            agent=names.get(row.agent_id or 0, ""),
-            decision=row.decision_id,
-            data=row.data,
+    """Return the events after `after` in order, at most `limit`; see `named`."""
+    return named(list(Event.objects.filter(team_id=team_id, seq__gt=after).order_by("seq")[:limit]))
+
+
+def named(rows: Sequence[Event]) -> Sequence[Entry]:
+    """Return these events with the names of what they are about; at most six queries, one for each kind of thing in them."""
+    if not rows:
+        return []
+    teams = {pk: (name, slug) for pk, name, slug in _rows(Team, {row.team_id for row in rows}, "pk", "name", "slug")}
+    agents = dict(_rows(Agent, {row.agent_id for row in rows if row.agent_id}, "pk", "name"))
+    attempts = dict(_rows(Run, {row.run_id for row in rows if row.run_id}, "pk", "attempt"))
+    messages = dict(_rows(Message, {row.data["message"] for row in rows if row.data.get("message")}, "pk", "body"))
+    tasks, requests = _tasks(rows), _requests({row.decision_id for row in rows if row.decision_id})
+    found = []
+    for row in rows:
+        task_pk, title, allowed = tasks.get((row.team_id, row.task_number), (None, "", None))
+        name, slug = teams.get(row.team_id, ("", ""))
+        found.append(
+            Entry(
+                seq=row.seq,
+                kind=row.kind,
+                at=row.at,
+                actor=row.actor,
+                data=row.data,
+                pk=row.pk,
+                team=name,
+                team_slug=slug,
+                task=task_label(row.task_number) if row.task_number is not None else "",
+                task_pk=task_pk,
+                task_title=title,
+                allowed=allowed,
+                run=row.run_id,
+                attempt=attempts.get(row.run_id),
+                agent=agents.get(row.agent_id or 0, ""),
+                agent_pk=row.agent_id if row.agent_id in agents else None,
+                decision=row.decision_id,
+                request=requests.get(row.decision_id),
+                message=messages.get(row.data.get("message"), ""),
+            )
         )
-        for row in rows
-    ]
+    return found
+
+
+def _rows(model: type[Model], pks: Collection[Any], *names: str) -> Iterable[tuple[Any, ...]]:
+    return model._default_manager.filter(pk__in=pks).values_list(*names) if pks else ()
+
+
+def _tasks(rows: Sequence[Event]) -> Mapping[tuple[int, int | None], tuple[int | None, str, int | None]]:
+    numbers = {row.task_number for row in rows if row.task_number is not None}
+    if not numbers:
+        return {}
+    found = Task.objects.filter(team_id__in={row.team_id for row in rows}, number__in=numbers)
+    facts = found.values_list("team_id", "number", "pk", "title", "attempts_allowed")
+    return {(team, number): (pk, title, allowed) for team, number, pk, title, allowed in facts}
+
+
+TARGETS = ("payload__input__command", "payload__input__file_path", "payload__input__path", "payload__input__url")
+
+
+def _requests(pks: Collection[str]) -> Mapping[str, Request]:
+    """Only the parts of the payload that are told: a plan or a file's new content may be large."""
+    names = ("title", "choice", "note", "answer", "payload__tool", "payload__rule", "payload__scope")
+    return {
+        pk: Request(
+            kind, title, choice, note, answer or {}, tool or "", str(next(filter(None, targets), "")), rule or "", scope or ""
+        )
+        for pk, kind, title, choice, note, answer, tool, rule, scope, *targets in _rows(
+            Decision, pks, "pk", "kind", *names, *TARGETS
+        )
+    }
 
 
 def last_seq(team_id: int) -> int:

@@ -108,5 +108,6 @@ def _settle(run: Run, ending: Ending, *, actor: str) -> None:
         counts=ending.counts,
         reason=ending.reason.value,
         detail=ending.detail,
+        attempt=run.attempt,
         actor=actor,
     )

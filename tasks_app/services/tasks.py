@@ -211,13 +211,16 @@ def mark_completed(
     return bool(landed)
 
 
-def mark_released(task: Task, *, failed: bool, held: bool, counts: bool, reason: str, detail: str, actor: str) -> bool:
+def mark_released(
+    task: Task, *, failed: bool, held: bool, counts: bool, reason: str, detail: str, attempt: int, actor: str
+) -> bool:
     """in_progress → pending: failed, stopped or given back; the failure stays attached to its run."""
     landed = Task.objects.filter(pk=task.pk, status=TaskStatus.IN_PROGRESS.value).update(
         status=TaskStatus.PENDING.value, failed=failed, held=held, attempts=F("attempts") + (1 if counts else 0)
     )
     if landed:
-        append_event(EventKind.TASK_RELEASED, task, actor=actor, data={"reason": reason, "detail": cut(detail, 500)})
+        data = {"reason": reason, "detail": cut(detail, 500), "attempt": attempt}
+        append_event(EventKind.TASK_RELEASED, task, actor=actor, data=data)
     return bool(landed)
 
 

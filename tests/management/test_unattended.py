@@ -104,7 +104,7 @@ def test_events_are_told_as_they_come_but_not_every_step(team: Any) -> None:
     EventFactory(team=team, kind="run.steps")
     watched, told = watch(team, Time())
     watched.until_the_end()
-    assert [line[15:] for line in told] == ["hello"]
+    assert [line.split(maxsplit=1)[1] for line in told] == ["Crewdesk made a note: hello"]
 
 
 def test_the_scripted_lead_answers_after_its_pause(team: Any) -> None:

@@ -10,7 +10,7 @@ from django.db import close_old_connections
 from tasks_app.domain.errors import Invalid
 from tasks_app.management import words
 from tasks_app.management.cli import DeskCommand, find_team
-from tasks_app.selectors import journal
+from tasks_app.selectors import journal, sentences
 from tasks_app.selectors.journal import Entry
 
 LOOK_S = 0.5
@@ -62,5 +62,6 @@ def _as_json(entry: Entry) -> dict[str, Any]:
         "run": entry.run or None,
         "agent": entry.agent or None,
         "decision": entry.decision or None,
+        "text": sentences.text(entry),
         "data": entry.data,
     }

@@ -7,8 +7,7 @@ from django.utils import timezone
 
 from dashboard.templatetags import crew_words as words
 from tasks_app.decision_kinds import registry
-from tasks_app.domain.events import EventKind
-from tasks_app.domain.statuses import DecisionKind, Reason, RunStatus, TeamStatus
+from tasks_app.domain.statuses import REASON_WORD, DecisionKind, Reason, RunStatus, TeamStatus
 from tasks_app.selectors.states import AgentState, TaskState, TeamState
 from tasks_app.selectors.teams import Counts, TeamSummary
 
@@ -25,9 +24,8 @@ def test_every_state_has_a_word_an_icon_and_a_colour(states, family):
         assert look.css.startswith("s-")
 
 
-def test_every_reason_and_event_has_words_of_its_own():
-    assert set(words.REASON) == set(Reason)
-    assert set(words.EVENT) == set(EventKind)
+def test_every_reason_has_words_of_its_own():
+    assert set(REASON_WORD) == set(Reason)
 
 
 def test_every_choice_of_every_kind_is_a_word():
@@ -55,7 +53,7 @@ def team(**changes):
         "pk": 1, "slug": "a", "name": "A", "goal": "", "status": TeamStatus.ACTIVE, "rehearsal": False, "workspace": "/",
         "state": TeamState.IN_FLIGHT, "counts": Counts(), "waiting": 0, "agents": 1, "budget_usd": Decimal(60),
         "budget_tokens": None, "used_usd": Decimal("41.20"), "used_tokens": 1_840_000,
-        "created_at": timezone.now(), "ended_at": None, "last_seq": 0,
+        "created_at": timezone.now(), "ended_at": None, "archived_at": None, "open_runs": 0, "last_seq": 0,
     }  # fmt: skip
     return TeamSummary(**(facts | changes))
 

@@ -1,0 +1,278 @@
+"""What each kind of event says to people: one plain sentence, who did what to which thing, with the answer or reason.
+
+`SENTENCES` is the one place for it: how each kind is told. The words in braces are names of things (see telling.py).
+"""
+
+from collections.abc import Mapping
+
+from tasks_app.domain.events import EventKind
+from tasks_app.domain.statuses import DecisionKind, Reason
+from tasks_app.domain.text import one_line
+from tasks_app.selectors import telling
+from tasks_app.selectors.journal import Entry, Request
+from tasks_app.selectors.telling import Part, Said, Say, always, asked, because, count, for_its_reason, person, reason, say, told
+
+
+def sentence(entry: Entry) -> tuple[Part, ...]:
+    """Return the event as a sentence in parts, without a full stop; never an id or a code word."""
+    tell = SENTENCES.get(entry.kind, always("{who} did something that this version has no words for{on}"))
+    return telling.fill(tell(entry), entry)
+
+
+def text(entry: Entry) -> str:
+    """Return the sentence as one harmless line; what can be run stands in backticks."""
+    return "".join(f"`{part.text}`" if part.kind == "code" else part.text for part in sentence(entry))
+
+
+def _team_started(entry: Entry) -> Said:
+    return say(
+        "{who} started the team {team} with {tasks} and {agents}{rehearsed}",
+        tasks=count(entry.data.get("tasks", "no"), "task"),
+        agents=count(entry.data.get("agents", "no"), "agent"),
+        rehearsed=", as a rehearsal" if entry.data.get("rehearsal") else "",
+    )
+
+
+def _task_created(entry: Entry) -> Said:
+    needs = len(entry.data.get("depends_on") or ())
+    return say("{who} added {task}{after}", after=f", to start after {count(needs, 'other task')}" if needs else "")
+
+
+FIELDS: Mapping[str, str] = {
+    "depends_on": "what it waits for",
+    "position": "its place in the queue",
+    "rules": "what is allowed in it",
+    "criteria": "its acceptance criteria",
+    "active_form": "how it is shown while it is worked on",
+    "assignee": "who does it",
+    "metadata": "its notes",
+    "expected_min": "how long it should take",
+    "expected_max": "how long it should take",
+}
+
+
+def _task_edited(entry: Entry) -> Said:
+    fields = [str(name).removesuffix("_id") for name in entry.data.get("fields") or ()]
+    words = dict.fromkeys(FIELDS.get(name, f"its {name.replace('_', ' ')}") for name in fields)
+    return told("{who} changed {task}", ", ".join(words))
+
+
+def _task_completed(entry: Entry) -> Said:
+    evidence, open_one = entry.data.get("evidence") or {}, entry.data.get("while_blocked_by")
+    by_hand = entry.actor.startswith("user:") or "by hand" in evidence
+    proved = f", with evidence for {count(len(evidence), 'criterion', 'criteria')}" if evidence else ""
+    return say(
+        "{by} completed {task}{how}{open}",
+        by=person(entry, str(entry.data.get("by") or entry.agent)),
+        how=" by hand" if by_hand else proved,
+        open=f", while {open_one} was not done" if open_one else "",
+    )
+
+
+def _task_released(entry: Entry) -> Said:
+    on_purpose = entry.data.get("reason") in (Reason.STOPPED, Reason.SUPERSEDED)
+    words = [reason(entry).rstrip(".")] if on_purpose else ["failed", reason(entry).rstrip(".")]
+    return say("{task} went back to the queue: {why}{attempt}", why=", ".join(filter(None, words)))
+
+
+def _task_reassigned(entry: Entry) -> Said:
+    start = ", to go on from what the last attempt left" if entry.data.get("start") == "last" else ""
+    to = entry.data.get("to") or "any free agent"
+    return told("{who} gave {task} to {to}{start}", entry.data.get("guidance"), to=to, start=start)
+
+
+def _run_started(entry: Entry) -> Said:
+    return say("{agent} went on with {task}{attempt}" if entry.data.get("resumed") else "{agent} began {task}{attempt}")
+
+
+def _run_steps(entry: Entry) -> Said:
+    first, last = entry.data.get("first", 1), entry.data.get("last", 1)
+    return say("{agent} worked: {steps}", steps=f"step {first}" if first == last else f"steps {first} to {last}")
+
+
+PARKED: Mapping[str, str] = {
+    Reason.PARKED: "{agent} stepped aside{on} until the lead has answered",
+    Reason.INTERRUPTED: "{agent} was interrupted{on} because its worker left; it will go on",
+    Reason.WORKER_LOST: "{agent} lost its worker{on}; it goes on when the lead has answered",
+}
+
+
+def _run_parked(entry: Entry) -> Said:
+    known = PARKED.get(str(entry.data.get("reason", "")))
+    return say(known) if known else told("{agent} waits{on} and will try again by itself", reason(entry))
+
+
+REQUESTS: Mapping[str, str] = {
+    DecisionKind.PERMISSION: "{asker}’s request to use {call}",
+    DecisionKind.PLAN: "{asker}’s plan",
+    DecisionKind.QUESTION: "{asker}’s question",
+    DecisionKind.ESCALATION: "{asker}’s escalation",
+    DecisionKind.BUDGET: "{asker}’s request for more budget",
+    DecisionKind.STALL: "the question about {asker}’s silence",
+}
+
+
+def _about(template: str, name: str = "") -> Say:
+    """Tell by a template in which REQUEST stands for what the decision is about; after a colon the data's `name`."""
+
+    def tell(entry: Entry) -> Said:
+        request = REQUESTS.get(asked(entry).kind, "{asker}’s request")
+        return because(template.replace("REQUEST", f"{request}{{on}}"), name)(entry)
+
+    return tell
+
+
+OPENED: Mapping[str, str] = {
+    DecisionKind.PERMISSION: "{asker} asked to use {call}{on}",
+    DecisionKind.QUESTION: "{asker} asked the lead{on}: {question}",
+    DecisionKind.PLAN: "{title} for {task}",
+    DecisionKind.ESCALATION: "{asker} needs a decision of the lead{on}: {title}",
+}
+
+
+def _opened(entry: Entry) -> Said:
+    found = asked(entry)
+    if found.kind == DecisionKind.ESCALATION and not entry.agent:
+        what = found.title.removeprefix(f"{entry.task} {entry.task_title} ")
+        return told("{asker} asked the lead what to do with {task}", what)
+    question = found.title.partition(" asks: ")[2] or found.title
+    return say(OPENED.get(found.kind, "{title}{on}"), title=found.title or "An agent needs the lead", question=question)
+
+
+ANSWERED: Mapping[tuple[str, str], str] = {
+    (DecisionKind.PERMISSION, "allow"): "{who} allowed {call} once for {asker}{on}",
+    (DecisionKind.PERMISSION, "allow_rule"): "{who} allowed {rule} for all of {task}; {asker} had asked for {call}",
+    (DecisionKind.PERMISSION, "deny"): "{who} denied {call} to {asker}{on}",
+    (DecisionKind.PLAN, "approve"): "{who} approved {asker}’s plan for {task}",
+    (DecisionKind.PLAN, "approve_changes"): "{who} approved {asker}’s plan for {task} with changes",
+    (DecisionKind.PLAN, "revise"): "{who} sent back {asker}’s plan for {task}",
+    (DecisionKind.QUESTION, "answer"): "{who} answered {asker}{on}",
+    (DecisionKind.QUESTION, "dismiss"): "{who} left the question to {asker}{on}",
+    (DecisionKind.ESCALATION, "answer"): "{who} decided for {asker}{on}",
+    (DecisionKind.BUDGET, "raise"): "{who} raised the budget of the {scope} by {amount} for {asker}{on}",
+    (DecisionKind.BUDGET, "smaller_model"): "{who} let {asker} finish with a smaller model{on}",
+    (DecisionKind.BUDGET, "stop"): "{who} stopped {asker} for its budget{on}",
+    (DecisionKind.STALL, "wait"): "{who} let the quiet {asker} go on{on}",
+    (DecisionKind.STALL, "retry"): "{who} had the attempt of the quiet {asker} made again{on}",
+    (DecisionKind.STALL, "stop"): "{who} stopped the quiet {asker}{on}",
+}
+
+
+def _answered(entry: Entry) -> Said:
+    found = asked(entry)
+    template = ANSWERED.get((found.kind, found.choice), "{who} answered {asker}{on}")
+    if not entry.agent and found.kind == DecisionKind.ESCALATION:
+        template = "{who} decided what to do with {task}"
+    usd, tokens = found.answer.get("usd"), found.answer.get("tokens")
+    words = " – ".join(word for word in (*_content(found), found.note) if word)
+    return told(template, words, scope=found.scope or "attempt", amount=f"${usd}" if usd else f"{tokens or 'some'} tokens")
+
+
+def _content(found: Request) -> list[str]:
+    """What was chosen or written, beside the note."""
+    if found.kind == DecisionKind.ESCALATION:
+        return [str(found.answer.get(name) or "") for name in ("option", "text")]
+    if found.kind != DecisionKind.QUESTION:
+        return []
+    answers = found.answer.get("answers") or {}
+    said = [", ".join(map(str, each)) if isinstance(each, list) else str(each) for each in answers.values()]
+    return said if len(said) == 1 else [f"{one_line(q, 60)} {a}" for q, a in zip(answers, said, strict=True)]
+
+
+LEVELS: Mapping[str, str] = {
+    "wrap_up": ", and is told to wrap up",
+    "checkpoint": ", and its work is saved",
+    "used_up": ", and stops until the lead has decided",
+}
+
+
+def _budget_level(entry: Entry) -> Said:
+    used, limit = float(entry.data.get("used") or 0), float(entry.data.get("limit") or 0)
+    amounts = f"${used:,.2f} of ${limit:,.2f}" if entry.data.get("unit") == "usd" else f"{used:,.0f} of {limit:,.0f} tokens"
+    return say(
+        "{agent} has used {amounts}{percent}, the budget of the {scope}{level}",
+        amounts=amounts,
+        percent=f" ({used * 100 / limit:.0f} %)" if limit > 0 else "",
+        scope=entry.data.get("scope") or "attempt",
+        level=LEVELS.get(str(entry.data.get("level")), ""),
+    )
+
+
+BUDGETS: Mapping[str, str] = {"task": "{task}", "team": "the team {team}", "server": "the server for today"}
+
+
+def _budget_changed(entry: Entry) -> Said:
+    scope, new = str(entry.data.get("scope", "")), str(entry.data.get("new") or "the default")
+    if scope == "run":
+        return say("{who} let the attempt{on} finish with the model {new}", new=new)
+    how, amount = ("raised the budget of PLACE by", new[1:]) if new.startswith("+") else ("set the budget of PLACE to", new)
+    return say(f"{{who}} {how.replace('PLACE', BUDGETS.get(scope, 'the attempt'))} {{amount}}", amount=amount)
+
+
+def _message_sent(entry: Entry) -> Said:
+    recipient = entry.data.get("recipient") or "the team"
+    return told("{sender} wrote to {to}", entry.message, sender=person(entry, str(entry.data.get("sender", ""))), to=recipient)
+
+
+def _context_shared(entry: Entry) -> Said:
+    again = f", version {entry.data['version']}" if entry.data.get("version", 1) != 1 else ""
+    return say("{who} shared “{name}” with the team{again}", name=entry.data.get("name", ""), again=again)
+
+
+def _agent_added(entry: Entry) -> Said:
+    role = entry.data.get("role")
+    return say("{who} added {name}{role}", name=entry.data.get("name") or "an agent", role=f" as {role}" if role else "")
+
+
+def _note(entry: Entry) -> Said:
+    """Services write two kinds of note: what an agent reports of its task, and how long a request is snoozed."""
+    words = str(entry.data.get("text", ""))
+    if entry.decision:
+        return _about("{who} put off REQUEST", "text")(entry)
+    _, _, status = words.partition("reports: ")
+    if not status:
+        return told("{who} made a note{on}", words)
+    return say("{who} reported {task} as {status}", status="not done" if status == "pending" else status.replace("_", " "))
+
+
+SENTENCES: Mapping[str, Say] = {
+    EventKind.TEAM_STARTED: _team_started,
+    EventKind.TEAM_PAUSED: always("{who} paused the team {team}"),
+    EventKind.TEAM_RESUMED: always("{who} let the team {team} work again"),
+    EventKind.TEAM_STOPPED: always("{who} stopped the team {team}"),
+    EventKind.TEAM_ARCHIVED: always("{who} archived the team {team}"),
+    EventKind.TEAM_RESTORED: always("{who} brought the team {team} back from the archive"),
+    EventKind.TASK_CREATED: _task_created,
+    EventKind.TASK_EDITED: _task_edited,
+    EventKind.TASK_CLAIMED: always("{agent} took {task}{attempt}"),
+    EventKind.TASK_COMPLETED: _task_completed,
+    EventKind.TASK_RELEASED: _task_released,
+    EventKind.TASK_REASSIGNED: _task_reassigned,
+    EventKind.TASK_REOPENED: because("{who} reopened {task}", "why"),
+    EventKind.TASK_CANCELLED: because("{who} cancelled {task}", "why"),
+    EventKind.RUN_STARTED: _run_started,
+    EventKind.RUN_STEPS: _run_steps,
+    EventKind.RUN_PARKED: _run_parked,
+    EventKind.RUN_RESUMABLE: for_its_reason("{agent} can go on{on}"),
+    EventKind.RUN_COMPLETED: always("{agent} finished its attempt{on}{attempt}"),
+    EventKind.RUN_FAILED: for_its_reason("{agent} failed{on}{attempt}"),
+    EventKind.RUN_KILLED: for_its_reason("{agent}’s attempt{on} was ended{attempt}"),
+    EventKind.RUN_STOPPING: always("{who} told {agent} to stop{on}"),
+    EventKind.DECISION_OPENED: _opened,
+    EventKind.DECISION_ANSWERED: _answered,
+    EventKind.DECISION_DELIVERED: _about("The answer to REQUEST reached the agent"),
+    EventKind.DECISION_WITHDRAWN: _about("REQUEST was withdrawn", "why"),
+    EventKind.DECISION_EXPIRED: _about("Nobody answered REQUEST in time; that counts as a refusal"),
+    EventKind.DECISION_NOTIFIED: _about("On-call was told of REQUEST, which has waited for long"),
+    EventKind.DECISION_NOTIFY_FAILED: _about("On-call could not be told of REQUEST", "why"),
+    EventKind.MESSAGE_SENT: _message_sent,
+    EventKind.MESSAGE_DELIVERED: lambda e: told("{to} got a message", e.message, to=e.data.get("recipient") or "The agent"),
+    EventKind.CONTEXT_SHARED: _context_shared,
+    EventKind.CHECKPOINT_SAVED: lambda e: say("{who} saved the checkpoint “{name}”", name=e.data.get("name", "")),
+    EventKind.BUDGET_LEVEL: _budget_level,
+    EventKind.BUDGET_CHANGED: _budget_changed,
+    EventKind.AGENT_ADDED: _agent_added,
+    EventKind.AGENT_STOPPED: always("{who} stopped {agent}: it takes no more work"),
+    EventKind.AGENT_RESUMED: always("{who} let {agent} work again"),
+    EventKind.NOTE: _note,
+}
