@@ -6,7 +6,7 @@ the port, the gate's questions wait for the lead in tasks of the SDK, and `hold`
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -84,10 +84,7 @@ class Conversation:
         callbacks = options.Callbacks(
             self.gate.can_use_tool, self.gate.before_tool, replies.after_tool, replies.call_tool, self.stderr
         )
-        line = self.limits.max_line_bytes
-        self.client = ClaudeSDKClient(
-            options.build(self.spec, self.launch, self.start, callbacks, store=self.mirror, max_line_bytes=line)
-        )
+        self.client = ClaudeSDKClient(options.build(self.spec, self.launch, self.start, callbacks, store=self.mirror))
 
     @property
     def lost(self) -> bool:
@@ -173,24 +170,24 @@ class Conversation:
     async def _park(self) -> Outcome:
         """The refused call ends its turn by itself, unless a sub-agent made it."""
         seen = self.turns.seen
-        if not await self._settled(seen, self.limits.settle_s):
+        if not await self._settled(lambda: self.turns.ended_since(seen), self.limits.settle_s):
             await self._interrupt()
         return PARKED
 
     async def _interrupt(self) -> None:
-        """Interrupt the turn and wait until it has ended, or until it is clear that it does not."""
+        """Interrupt the turn and its agents in the background; wait for each to say that it has ended, but not for ever [N38]."""
         self.turns.interrupted()
         seen = self.turns.seen
         with suppress(Exception):
             async with asyncio.timeout(self.limits.interrupt_s):
                 await self.client.interrupt()
-        await self._settled(seen, self.limits.interrupt_s)
+        await self._settled(lambda: self.turns.ended_since(seen) and not self.turns.agents_left, self.limits.interrupt_s)
 
-    async def _settled(self, seen: int, patience_s: float) -> bool:
-        """Whether within `patience_s` a result came after `seen` of them (or there is nothing to end)."""
+    async def _settled(self, ended: Callable[[], bool], patience_s: float) -> bool:
+        """Whether within `patience_s` it `ended`, or there is nothing that could."""
         with suppress(TimeoutError):
             async with asyncio.timeout(patience_s):
-                while self.reader is not None and not self.reader.done() and self.turns.seen == seen and not self.turns.idle:
+                while self.reader is not None and not self.reader.done() and not ended():
                     self.woken.clear()
                     await self.woken.wait()
                 return True

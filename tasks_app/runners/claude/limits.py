@@ -2,12 +2,10 @@
 
 from dataclasses import dataclass
 
-from tasks_app.runners.claude.options import MAX_LINE_BYTES
-
 
 @dataclass(frozen=True)
 class Limits:
-    """How long each thing may take, in seconds, and how large one line of the process may be, in bytes."""
+    """How long each thing may take, in seconds."""
 
     start_s: float = 60.0  # until the process answers `initialize`
     stored_s: float = 5.0  # until a call is in the transcript's store; then it is made all the same
@@ -18,4 +16,3 @@ class Limits:
     gone_s: float = 20.0  # until what was killed is seen gone
     background_s: float = 600.0  # how long background commands may outlive the last turn
     owed_s: float = 2.0  # until background work that has ended wakes the agent
-    max_line_bytes: int = MAX_LINE_BYTES

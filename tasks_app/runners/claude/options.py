@@ -79,9 +79,7 @@ class Start:
     plan_mode: bool
 
 
-def build(
-    spec: RunSpec, launch: Launch, start: Start, callbacks: Callbacks, *, store: Any, max_line_bytes: int = MAX_LINE_BYTES
-) -> ClaudeAgentOptions:
+def build(spec: RunSpec, launch: Launch, start: Start, callbacks: Callbacks, *, store: Any) -> ClaudeAgentOptions:
     """Return the options; everything that Claude Code would read from the workspace's or the user's settings stays off."""
     return ClaudeAgentOptions(
         cwd=spec.workspace,
@@ -105,7 +103,7 @@ def build(
         hooks=_hooks(callbacks),
         max_turns=spec.max_turns,
         max_budget_usd=spec.max_budget_usd,
-        max_buffer_size=max_line_bytes,
+        max_buffer_size=MAX_LINE_BYTES,
         include_partial_messages=False,
         forward_subagent_text=True,
         verbatim_prompts=True,

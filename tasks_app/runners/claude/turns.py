@@ -58,10 +58,18 @@ class Turns:
         return not self.pending and self.results > 0 and self.idle is not False
 
     @property
+    def agents_left(self) -> bool:
+        """Agents work in the background."""
+        return bool(AGENT_TASKS.intersection(self.background.values()))
+
+    @property
     def only_commands_left(self) -> bool:
         """Nothing is left but background commands, which may run for ever."""
-        left = set(self.background.values())
-        return self.resting and bool(left) and not left & AGENT_TASKS
+        return self.resting and bool(self.background) and not self.agents_left
+
+    def ended_since(self, seen: int) -> bool:
+        """Whether a turn has ended since there were `seen` results, or none is under way."""
+        return self.seen != seen or bool(self.idle)
 
     def see(self, message: Message) -> None:
         """Take in what a message says about tasks and idleness. Results go to `result`."""

@@ -1,0 +1,42 @@
+"""What the tests of cases (inputs that broke other systems, N01 to N38) share: people and browsers, teams in a real folder, and a worker whose agents are plays."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tasks_app.execution import drive
+from tasks_app.services.runs import Held
+from tests.dashboard.conftest import browser_of, desk, lead, stranger, team  # noqa: F401
+from tests.execution.conftest import crew, home  # noqa: F401
+from tests.runners.claude.fakes import Binary, Faked
+from tests.services.fixtures import database_threads, hints  # noqa: F401
+
+
+@pytest.fixture
+def playing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Binary]]:
+    """Return a function that lets every task be driven by a play of `fake_cli.py`; no process of it is left afterwards."""
+    made: list[Binary] = []
+
+    def play(name: str) -> Binary:
+        made.append(Binary(tmp_path / "binary", name))
+        monkeypatch.setattr(drive, "_runner", lambda _: Faked(made[-1]))
+        return made[-1]
+
+    yield play
+    left = [pid for binary in made for pid in binary.alive()]
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert left == []
+
+
+def driven(held: Held) -> None:
+    """Drive this life to its end, as a worker does."""
+
+    async def life() -> None:
+        await asyncio.wait_for(drive.drive(held, await drive.open_port(held)), 60)
+
+    asyncio.run(life())
