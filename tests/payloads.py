@@ -39,6 +39,13 @@ PAYLOADS: dict[DecisionKind, dict[str, Any]] = {
         "recommendation": "Mock the API until the key is there.",
         "auto": False,
     },
-    DecisionKind.BUDGET: {"scope": "task", "used_usd": "5.02", "limit_usd": "5.00", "used_tokens": 731_000, "limit_tokens": None},
+    DecisionKind.BUDGET: {
+        "scope": "task",
+        "used_usd": "5.02",
+        "limit_usd": "5.00",
+        "used_tokens": 731_000,
+        "limit_tokens": None,
+        "run": "a1b2c3d4",
+    },
     DecisionKind.STALL: {"quiet_s": 640, "last": "Bash: pytest -q"},
 }

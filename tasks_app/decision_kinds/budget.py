@@ -10,18 +10,27 @@ from tasks_app.domain.errors import Invalid
 CHOICES = ("raise", "smaller_model", "stop")
 GRANTS: frozenset[str] = frozenset()
 STANDING: frozenset[str] = frozenset()
+SHARED = ("team", "server")
+"""What several runs use up together: it is asked once, and all of them wait for the answer."""
 MIN_USD = Decimal("0.01")
 MAX_USD = Decimal("1000000")
 MAX_TOKENS = 10**12
 
 
 def title(payload: Mapping[str, Any], agent: str) -> str:
-    """`builder-1 has used up the budget of the task`."""
+    """`builder-1 has used up the budget of the task`; of one that all share: `The budget of the team is used up`."""
+    if payload.get("scope") in SHARED:
+        return f"The budget of the {payload['scope']} is used up{' for today' if payload['scope'] == 'server' else ''}"
     return f"{agent} has used up the budget of the {payload.get('scope', 'run')}"
 
 
 def check(given: Given, payload: Mapping[str, Any]) -> Given:
-    """A raise needs an amount above zero in USD or tokens, in the unit of the limit that was hit."""
+    """A raise needs an amount above zero in USD or tokens, in the unit of the limit that was hit.
+
+    A smaller model needs an attempt that it could finish.
+    """
+    if given.choice == "smaller_model" and not payload.get("run"):
+        raise Invalid("No attempt waits for this. Raise the budget, or stop.", field="choice")
     if given.choice != "raise":
         return Given(given.choice, given.note)
     unit = "tokens" if payload.get("limit_tokens") else "usd"

@@ -7,11 +7,11 @@ from django.utils import timezone
 
 from tasks_app.domain import retry
 from tasks_app.domain.leases import CRASHES, DEATHS
-from tasks_app.domain.statuses import DecisionKind, Reason, RunStatus
+from tasks_app.domain.statuses import Reason, RunStatus
 from tasks_app.domain.text import cut, one_line
 from tasks_app.execution import dossier
 from tasks_app.runners.port import Outcome, OutcomeKind
-from tasks_app.services import agents, budgets, decisions, endings, runs, scheduling
+from tasks_app.services import agents, decisions, endings, overruns, runs, scheduling
 from tasks_app.services.endings import Ending
 from tasks_app.services.runs import Held
 
@@ -68,9 +68,7 @@ def _parked(held: Held, outcome: Outcome, leaving_for: Reason | None) -> None:
         _fail(held, Reason.TIME_LIMIT, "The attempt ran longer than the team's time limit.", outcome)
         return
     if leaving_for is Reason.BUDGET:
-        run, reading = runs.get(held.id), budgets.read(held.id)
-        decisions.open_by_system(kind=DecisionKind.BUDGET, task=run.task, run=run, payload=budgets.payload(held.id, reading))
-        runs.park(held.id, held.fence, reason=Reason.BUDGET, interrupted=True)
+        overruns.park(held.id, held.fence, ask_anyway=outcome.reason is Reason.BUDGET)
         return
     waits = decisions.has_open(held.id)
     runs.park(held.id, held.fence, reason=Reason.PARKED if waits else Reason.INTERRUPTED, interrupted=not waits)

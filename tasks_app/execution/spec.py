@@ -13,7 +13,7 @@ from tasks_app.execution import environment, prompts
 from tasks_app.rehearsal import scripts, server
 from tasks_app.runners.port import RunSpec
 from tasks_app.selectors import runs as reading
-from tasks_app.services import budgets, context, decisions, runs, task_edits, transcripts
+from tasks_app.services import budgets, context, deliveries, runs, task_edits, transcripts
 from tasks_app.tools import registry
 
 
@@ -44,7 +44,7 @@ def build(run_id: str, fence: int) -> Prepared:
     task, agent, team = run.task, run.agent, run.team
     resumes = run.started_session and transcripts.holds(run.session_id)
     carried = "" if resumes else _carried_session(agent)
-    closed = decisions.undelivered(run_id)
+    closed = deliveries.undelivered(run_id)
     plan_mode = (task.plan_mode if task.plan_mode is not None else agent.plan_mode) and not _plan_is_over(run, closed)
     home = home_of(run_id, fence)
     _remove_homes(run_id, upto=fence)

@@ -10,7 +10,7 @@ from tasks_app.domain.errors import DecisionGone, DomainError, LeaseLost
 from tasks_app.domain.leases import LOOK_S
 from tasks_app.execution import db
 from tasks_app.runners.port import Answer, Ask, AskWithdrawn, Directive, Parked
-from tasks_app.services import decisions, scheduling
+from tasks_app.services import decisions, deliveries, scheduling
 from tasks_app.services.runs import Held
 
 logger = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ async def _wait(port: Waiter, decision_id: str, grace_s: float) -> Answer:
     while True:
         port.poked.clear()
         try:
-            answered = await db.call(decisions.deliver, decision_id, port.held.fence)
+            answered = await db.call(deliveries.deliver, decision_id, port.held.fence)
         except DecisionGone as gone:
             raise AskWithdrawn(f"This request ended without an answer: {gone.message}. That is not consent.") from None
         if answered is not None:

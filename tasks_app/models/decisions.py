@@ -27,6 +27,7 @@ class Decision(models.Model):
     payload = models.JSONField(default=dict)
     payload_hash = models.CharField(max_length=64)
     ask_key = models.CharField(max_length=64)  # what is asked, without how it is shown: the same question is asked once
+    shared = models.CharField(max_length=10, blank=True)  # team | server: the used-up budget that several runs wait for together
     version = models.IntegerField(default=1)
     tool_use_id = models.CharField(max_length=80, blank=True)
     subagent = models.CharField(max_length=80, blank=True)
@@ -60,6 +61,11 @@ class Decision(models.Model):
                 fields=["run", "kind", "ask_key"],
                 condition=Q(status=DecisionStatus.OPEN.value),
                 name="nothing_is_asked_twice_at_once",
+            ),
+            models.UniqueConstraint(
+                fields=["team", "shared"],
+                condition=Q(status=DecisionStatus.OPEN.value) & ~Q(shared=""),
+                name="a_shared_budget_is_asked_once",
             ),
         )
 

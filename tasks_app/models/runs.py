@@ -57,6 +57,8 @@ class Run(models.Model):
     context_window = models.BigIntegerField(null=True)
     budget_level = models.CharField(max_length=12, blank=True)  # the highest level that was acted on
     budget_waived = models.BooleanField(default=False)  # the lead lets it finish beyond the limit with a smaller model
+    # a decision that another run has asked for both
+    waits_for = models.ForeignKey("tasks_app.Decision", models.SET_NULL, null=True, related_name="waiting_runs")
     model_override = models.CharField(max_length=80, blank=True)
     workspace_commit = models.CharField(max_length=64, blank=True)  # commit the attempt started from
     dossier = models.JSONField(default=dict)
@@ -76,6 +78,7 @@ class Run(models.Model):
             models.Index(fields=["status", "due_at"], name="run_due"),
             models.Index(fields=["status", "lease_until"], name="run_lease"),
             models.Index(fields=["team", "status"], name="run_team"),
+            models.Index(fields=["session_id"], name="run_session"),
         )
 
     def __str__(self) -> str:

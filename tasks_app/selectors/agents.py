@@ -131,18 +131,26 @@ def open_runs(where: Q) -> list[tuple[int, int, OpenRun]]:
 
 
 def open_asks(where: Q) -> list[tuple[int | None, int | None, OpenAsk]]:
-    """Return (agent id, task id, decision) of the open decisions that match, oldest first; one query."""
-    rows = Decision.objects.filter(where, status=DecisionStatus.OPEN.value).values_list(
-        "agent_id", "task_id", "id", "kind", "title", "opened_at", "parked"
+    """Return (agent id, task id, decision) of the open decisions that match, oldest first; one query.
+
+    A decision that several runs wait for together is there for each of them. `where` fits decisions and runs.
+    """
+    words = ("id", "kind", "title", "opened_at", "parked")
+    own = Decision.objects.filter(where, status=DecisionStatus.OPEN.value).order_by()
+    joined = Run.objects.filter(where, status=RunStatus.PENDING.value, waits_for__status=DecisionStatus.OPEN.value)
+    rows = own.values_list("agent_id", "task_id", *words).union(
+        joined.values_list("agent_id", "task_id", *(f"waits_for__{word}" for word in words)), all=True
     )
-    return [(row[0], row[1], OpenAsk(row[2], row[3], one_line(row[4], 300), *row[5:])) for row in rows]
+    return [
+        (row[0], row[1], OpenAsk(row[2], row[3], one_line(row[4], 300), *row[5:])) for row in rows.order_by("opened_at", "id")
+    ]
 
 
 def _cards(agents: QuerySet[Agent]) -> list[AgentCard]:
     found = list(agents.select_related("team"))
     ids = [agent.pk for agent in found]
     runs = {agent_id: run for agent_id, _, run in open_runs(Q(agent_id__in=ids))}
-    asks = {agent_id: ask for agent_id, _, ask in reversed(open_asks(Q(agent_id__in=ids, run__isnull=False)))}
+    asks = {agent_id: ask for agent_id, _, ask in reversed(open_asks(Q(agent_id__in=ids)))}
     now = timezone.now()
     return [_card(agent, runs.get(agent.pk), asks.get(agent.pk), now) for agent in found]
 

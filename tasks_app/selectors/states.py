@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypedDict
 from django.db.models import Case, CharField, Exists, OuterRef, QuerySet, Value, When
 
 from tasks_app.domain.context import Level, Usage, usage
-from tasks_app.domain.statuses import DecisionStatus, TaskStatus
-from tasks_app.models import Decision, Dependency, Task
+from tasks_app.domain.statuses import DecisionStatus, RunStatus, TaskStatus
+from tasks_app.models import Decision, Dependency, Run, Task
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -66,12 +66,13 @@ URGENCY: Mapping[TeamState, int] = {state: position for position, state in enume
 def with_state(tasks: QuerySet[Task]) -> "QuerySet[DerivedTask]":
     """Return the tasks annotated with `state` (a `TaskState`) and `stuck`: a dependency was cancelled."""
     asked = Decision.objects.filter(task=OuterRef("pk"), status=DecisionStatus.OPEN.value)
+    joined = Run.objects.filter(task=OuterRef("pk"), status=RunStatus.PENDING.value, waits_for__status=DecisionStatus.OPEN.value)
     needs = Dependency.objects.filter(task=OuterRef("pk"))
     unmet = needs.exclude(needs__status=TaskStatus.COMPLETED.value)
     state = Case(
         When(status=TaskStatus.COMPLETED.value, then=Value(TaskState.DONE.value)),
         When(status=TaskStatus.CANCELLED.value, then=Value(TaskState.CANCELLED.value)),
-        When(Exists(asked), then=Value(TaskState.WAITING.value)),
+        When(Exists(asked) | Exists(joined), then=Value(TaskState.WAITING.value)),
         When(status=TaskStatus.IN_PROGRESS.value, then=Value(TaskState.IN_FLIGHT.value)),
         When(failed=True, then=Value(TaskState.FAILED.value)),
         When(Exists(unmet), then=Value(TaskState.BLOCKED.value)),

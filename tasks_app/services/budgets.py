@@ -3,16 +3,18 @@
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from tasks_app.domain import budget
 from tasks_app.domain.errors import Invalid, NotFound
 from tasks_app.domain.events import EventKind
+from tasks_app.domain.statuses import OPEN_RUN
 from tasks_app.models import Run, ServerDay, Task, Team
 from tasks_app.services import events, keys
 
@@ -32,19 +34,32 @@ class Reading:
     limit: float
 
 
-def _limits(run: Run) -> list[tuple[str, str, float, float]]:
-    team, task = run.team, run.task
+Row = tuple[str, str, float, float]
+"""Scope, unit, used, limit."""
+
+
+def _shared_limits(team: Team) -> list[Row]:
     usd = float(team.budget_usd) if team.budget_usd is not None else budget.DEFAULT_TEAM_USD
     tokens = team.budget_tokens or budget.DEFAULT_TEAM_TOKENS
     found = [("team", "usd", float(team.used_usd), usd), ("team", "tokens", float(team.used_tokens), float(tokens))]
-    if task.budget_usd is not None:
-        found.append(("task", "usd", float(task.used_usd), float(task.budget_usd)))
-    if task.budget_tokens:
-        found.append(("task", "tokens", float(task.used_tokens), float(task.budget_tokens)))
     if not team.rehearsal:
         today = ServerDay.objects.filter(day=_today()).first() or ServerDay(day=_today())
         found.append(("server", "usd", float(today.used_usd), settings.DAY_USD + float(today.raised_usd)))
     return found
+
+
+def _limits(run: Run) -> list[Row]:
+    task, found = run.task, _shared_limits(run.team)
+    if task.budget_usd is not None:
+        found.append(("task", "usd", float(task.used_usd), float(task.budget_usd)))
+    if task.budget_tokens:
+        found.append(("task", "tokens", float(task.used_tokens), float(task.budget_tokens)))
+    return found
+
+
+def _tightest(limits: list[Row]) -> Reading:
+    scope, unit, used, limit = max(limits, key=lambda row: budget.Limit(row[0], row[2], row[3]).fraction)
+    return Reading(budget.level(used, limit), scope, unit, used, limit)
 
 
 def _today() -> date:
@@ -59,9 +74,17 @@ def add_server_usage(usd: Decimal) -> None:
 
 def read(run_id: str) -> Reading:
     """Return the tightest limit of the run, as of now (one query)."""
-    run = Run.objects.select_related("team", "task").get(pk=run_id)
-    scope, unit, used, limit = max(_limits(run), key=lambda row: budget.Limit(row[0], row[2], row[3]).fraction)
-    return Reading(budget.level(used, limit), scope, unit, used, limit)
+    return _tightest(_limits(Run.objects.select_related("team", "task").get(pk=run_id)))
+
+
+def read_shared(team: Team) -> Reading:
+    """Return the tightest of the limits that all runs of the team share: its own and the server's day."""
+    return _tightest(_shared_limits(team))
+
+
+def rearm(run_id: str) -> None:
+    """A run that was stopped for its budget brakes again with its next response if the limit still holds, and only then."""
+    Run.objects.filter(pk=run_id).update(budget_level=budget.Level.CHECKPOINT.value)
 
 
 def usd_left(run: Run) -> float | None:
@@ -114,32 +137,55 @@ def payload(run_id: str, reading: Reading) -> dict[str, object]:
 
 
 @transaction.atomic
-def raise_by(run: Run, *, scope: str, usd: str | None, tokens: int | None, actor: str) -> None:
-    """Raise the limit that was hit (task, team or the server's day), in its unit; the run may pass its levels again."""
-    events.lock(run.team_id)
+def raise_by(
+    scope: str,
+    *,
+    team_id: int,
+    task_id: int | None,
+    run_id: str | None,
+    usd: str | None,
+    tokens: int | None,
+    actor: str,
+) -> None:
+    """Raise the limit that was hit (task, team or the server's day), in its unit; whoever it held may pass its levels again."""
+    events.lock(team_id)
     if scope == "server":
         if not usd:
             raise Invalid("The server's budget is in USD. Say by how many USD to raise it today.", field="usd")
         ServerDay.objects.get_or_create(day=_today())
         ServerDay.objects.filter(day=_today()).update(raised_usd=F("raised_usd") + Decimal(usd))
-        Run.objects.filter(pk=run.pk).update(budget_level="")
-        _changed(run.team_id, scope=scope, actor=actor, new=f"+{usd}")
-        return
-    model, pk = (Task, run.task_id) if scope == "task" else (Team, run.team_id)
+    elif scope == "task":
+        _raise(Task.objects.filter(pk=task_id or 0), usd, tokens)
+    else:
+        _raise(Team.objects.filter(pk=team_id), usd, tokens)
+    held = Q(task_id=task_id) if scope == "task" else Q(team_id=team_id, status__in=[status.value for status in OPEN_RUN])
+    Run.objects.filter(held).update(budget_level="")
+    _changed(team_id, scope=scope, actor=actor, new=f"+{_words(usd, tokens)}", task_id=task_id if scope == "task" else None)
+
+
+def _raise(rows: QuerySet[Any], usd: str | None, tokens: int | None) -> None:
     defaults = (Decimal(str(budget.DEFAULT_TEAM_USD)), budget.DEFAULT_TEAM_TOKENS)
-    changes: dict[str, object] = {}
     if usd:
-        changes["budget_usd"] = Coalesce(F("budget_usd"), defaults[0]) + Decimal(usd)
+        rows.update(budget_usd=Coalesce(F("budget_usd"), defaults[0]) + Decimal(usd))
     if tokens:
-        changes["budget_tokens"] = Coalesce(F("budget_tokens"), defaults[1]) + int(tokens)
-    model.objects.filter(pk=pk).update(**changes)
-    Run.objects.filter(pk=run.pk).update(budget_level="")
-    _changed(run.team_id, scope=scope, actor=actor, new=f"+{usd or ''}{tokens or ''}", task_id=run.task_id)
+        rows.update(budget_tokens=Coalesce(F("budget_tokens"), defaults[1]) + int(tokens))
 
 
 def _changed(team_id: int, *, scope: str, actor: str, new: str, task_id: int | None = None) -> None:
-    names = (keys.task(task_id),) if task_id else ()
-    events.append(team_id, EventKind.BUDGET_CHANGED, actor=actor, keys=names, data={"scope": scope, "new": new})
+    number = Task.objects.values_list("number", flat=True).get(pk=task_id) if task_id else None
+    events.append(
+        team_id,
+        EventKind.BUDGET_CHANGED,
+        actor=actor,
+        keys=(keys.task(task_id),) if task_id else (),
+        task_number=number,
+        data={"scope": scope, "new": new},
+    )
+
+
+def _words(usd: object, tokens: object) -> str:
+    """`5 USD and 100000 tokens`, for people."""
+    return " and ".join(f"{amount} {unit}" for amount, unit in ((usd, "USD"), (tokens, "tokens")) if amount) or "the default"
 
 
 @transaction.atomic
@@ -169,7 +215,7 @@ def set_team(team_id: int, *, usd: object, tokens: object, actor: str) -> None:
     dollars, count = _amounts(usd, tokens)
     team = events.lock(team_id)
     Team.objects.filter(pk=team.pk).update(budget_usd=dollars, budget_tokens=count)
-    _changed(team_id, scope="team", actor=actor, new=f"{dollars} USD, {count} tokens")
+    _changed(team_id, scope="team", actor=actor, new=_words(dollars, count))
 
 
 @transaction.atomic
@@ -181,4 +227,4 @@ def set_task(task_id: int, *, usd: object, tokens: object, actor: str) -> None:
         raise NotFound("This task does not exist any more.")
     events.lock(task.team_id)
     Task.objects.filter(pk=task_id).update(budget_usd=dollars, budget_tokens=count)
-    _changed(task.team_id, scope="task", actor=actor, new=f"{dollars} USD, {count} tokens", task_id=task_id)
+    _changed(task.team_id, scope="task", actor=actor, new=_words(dollars, count), task_id=task_id)

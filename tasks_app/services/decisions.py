@@ -1,28 +1,27 @@
-"""Decisions: opened by an agent, answered by the lead exactly once, delivered exactly once. Sole writer of their columns."""
+"""Decisions: opened by an agent or the system, answered by the lead exactly once. Their delivery is in `deliveries`."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
 from hashlib import sha256
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q
-from django.db.models.functions import Coalesce
+from django.db.models import Q
 from django.utils import timezone
 
 from tasks_app import wake
 from tasks_app.decision_kinds import registry
 from tasks_app.decision_kinds.base import Given, payload_hash
-from tasks_app.domain.errors import AlreadyAnswered, DecisionGone, Forbidden, Invalid, LeaseLost, NotFound, Stale
+from tasks_app.domain.errors import AlreadyAnswered, DecisionGone, Forbidden, Invalid, NotFound, Stale
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.ids import DECISION_PREFIX, new_id
-from tasks_app.domain.statuses import DecisionKind, DecisionStatus
+from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus
 from tasks_app.domain.text import clean, clean_json, cut, mask_json, one_line
 from tasks_app.models import Decision, Run, Task
 from tasks_app.runners.port import Ask
-from tasks_app.services import events, keys, runs, task_edits
+from tasks_app.services import capacity, events, keys, runs, task_edits
 
 NOTE_LIMIT = 20_000
 ASKED = {"permission": ("tool", "input"), "plan": ("plan",), "question": ("questions",), "escalation": ("problem", "options")}
@@ -56,14 +55,15 @@ def open_for_run(run_id: str, fence: int, ask: Ask) -> Decision:
     known = Decision.objects.filter(run_id=run_id, kind=kind, ask_key=key)
     pending = known.filter(status=DecisionStatus.OPEN.value).first()
     if pending is None:
-        pending = known.filter(_usable(fence), status=DecisionStatus.ANSWERED.value).order_by("answered_at").first()
+        pending = known.filter(usable(fence), status=DecisionStatus.ANSWERED.value).order_by("answered_at").first()
     if pending is not None:
         Decision.objects.filter(pk=pending.pk).update(tool_use_id=ask.tool_use_id[:80], parked=False)
         return get(pending.pk)
     return _create(run, ask, kind=kind, key=key)
 
 
-def _usable(fence: int) -> Q:
+def usable(fence: int) -> Q:
+    """Answers that this life of a run may still be given."""
     return Q(consumed_at=None) & (Q(delivered_fence=None) | Q(delivered_fence__lt=fence))
 
 
@@ -131,8 +131,13 @@ def append_event(
 
 
 @transaction.atomic
-def open_by_system(*, kind: DecisionKind, task: Task, run: Run | None, payload: Mapping[str, Any]) -> Decision | None:
-    """Open a decision that no agent asked for (escalation after the last attempt, budget, stall); one of a kind at a time."""
+def open_by_system(
+    *, kind: DecisionKind, task: Task, run: Run | None, payload: Mapping[str, Any], shared: str = ""
+) -> Decision | None:
+    """Open a decision that no agent asked for (escalation after the last attempt, budget, stall); one of a kind at a time.
+
+    `shared` names what several runs may wait for together (`overruns`).
+    """
     events.lock(task.team_id)
     same = Decision.objects.filter(task=task, run=run, kind=kind.value, status=DecisionStatus.OPEN.value)
     if same.exists():
@@ -150,6 +155,7 @@ def open_by_system(*, kind: DecisionKind, task: Task, run: Run | None, payload: 
             ask_key=ask_key(kind.value, {**payload, "at": timezone.now().isoformat()}),
             title=cut(title, 300),
             parked=True,
+            shared=shared,
         )
     )
 
@@ -211,52 +217,17 @@ def must_be_open(decision: Decision) -> None:
 
 
 def wake_run(decision: Decision, *, why: str) -> None:
-    """Wake the process that waits, or make the parked run due if this was the last it waited for."""
-    if not decision.run_id:
-        return
-    if not has_open(decision.run_id):
-        runs.make_due(decision.run_id, why=why)
-    transaction.on_commit(partial(wake.run, decision.run_id), robust=True)
+    """Wake the process that waits, or make the parked runs due for which this was the last they waited for."""
+    for run_id in waiting_runs(decision):
+        if not has_open(run_id):
+            runs.make_due(run_id, why=why)
+        transaction.on_commit(partial(wake.run, run_id), robust=True)
 
 
-@transaction.atomic
-def deliver(decision_id: str, fence: int) -> Decision | None:
-    """Hand an answer to this life of the run, once; None while it is open. Raises `DecisionGone` or `LeaseLost`."""
-    decision = get(decision_id)
-    if decision.status == DecisionStatus.OPEN.value:
-        return None
-    if decision.status != DecisionStatus.ANSWERED.value:
-        raise DecisionGone(decision.closed_why or decision.status)
-    events.lock(decision.team_id)
-    runs.guard(decision.run_id or "", fence)
-    landed = Decision.objects.filter(_usable(fence), pk=decision_id, status=DecisionStatus.ANSWERED.value).update(
-        delivered_fence=fence, delivered_at=timezone.now()
-    )
-    if not landed:
-        raise LeaseLost("This answer was handed over already.")
-    append_event(EventKind.DECISION_DELIVERED, decision, data={"kind": decision.kind, "fence": fence})
-    return get(decision_id)
-
-
-def undelivered(run_id: str) -> list[Decision]:
-    """Closed decisions whose effect the transcript does not hold yet: the resumed prompt must speak of them."""
-    done = (DecisionStatus.ANSWERED.value, DecisionStatus.EXPIRED.value)
-    return list(Decision.objects.filter(run_id=run_id, status__in=done, consumed_at=None).order_by("opened_at", "pk"))
-
-
-def consume(run_id: str, fence: int, *, results: Sequence[str], told: Sequence[str]) -> None:
-    """The resumable transcript holds the effect of these answers: they are spent for good.
-
-    `results`: tool calls that came back; one that was refused only because the run was parked has not had its answer yet.
-    `told`: what the prompt of this life said of answers given while no process waited; naming the call or the decision.
-    """
-    closed = Decision.objects.filter(run_id=run_id, consumed_at=None).exclude(status=DecisionStatus.OPEN.value)
-    handed = Q(delivered_fence__isnull=False) | Q(status=DecisionStatus.EXPIRED.value)
-    now = timezone.now()
-    closed.filter(handed, tool_use_id__in=[pk for pk in results if pk]).update(consumed_at=now)
-    closed.filter(Q(tool_use_id__in=told) | Q(pk__in=told)).update(
-        consumed_at=now, delivered_fence=Coalesce(F("delivered_fence"), fence), delivered_at=Coalesce(F("delivered_at"), now)
-    )
+def waiting_runs(decision: Decision) -> list[str]:
+    """Ids of the runs that wait for the decision: its own, and those parked on the same used-up budget."""
+    joined = Run.objects.filter(waits_for=decision, status=RunStatus.PENDING.value).order_by("created_at", "pk")
+    return [*([decision.run_id] if decision.run_id else []), *joined.values_list("pk", flat=True)]
 
 
 @transaction.atomic
@@ -279,14 +250,29 @@ def withdraw_all(
     """Withdraw every open decision of a run, of a task or of a team; returns how many. What is still needed is asked again."""
     scope = Q(run_id=run_id) if run_id else Q(task_id=task_id) if task_id else Q(team_id=team_id)
     open_ones = Decision.objects.filter(scope, status=DecisionStatus.OPEN.value).values_list("pk", flat=True)
-    return sum(withdraw(pk, why=why, actor=actor) for pk in list(open_ones))
+    return sum(withdraw(pk, why=why, actor=actor) for pk in list(open_ones) if team_id or not _passed_on(pk, run_id))
+
+
+@transaction.atomic
+def _passed_on(decision_id: str, run_id: str) -> bool:
+    """The run that asked has ended: others that wait for the same answer keep the question. Whether there was one."""
+    decision = get(decision_id)
+    events.lock(decision.team_id)
+    following = Run.objects.filter(waits_for=decision, status=RunStatus.PENDING.value).exclude(pk=run_id).order_by("created_at")
+    heir = following.select_related("task").first()
+    if heir is None:
+        return False
+    Decision.objects.filter(pk=decision_id).update(run=heir, task=heir.task, agent_id=heir.agent_id)
+    runs.join(heir.pk, None)
+    append_event(EventKind.NOTE, get(decision_id), data={"text": f"asked for {heir.task.label} from now on"})
+    return True
 
 
 def has_open(run_id: str) -> bool:
     """Whether the run waits for the lead."""
-    return Decision.objects.filter(runs.WAITS, run_id=run_id, status=DecisionStatus.OPEN.value).exists()
+    return Decision.objects.filter(runs.asked_for(run_id)).exists()
 
 
 def mark_parked_for_lost(run_id: str) -> bool:
     """The process that waited is gone: the request stays open, its answer is kept. Returns whether there was one."""
-    return bool(Decision.objects.filter(runs.WAITS, run_id=run_id, status=DecisionStatus.OPEN.value).update(parked=True))
+    return bool(Decision.objects.filter(capacity.WAITS, run_id=run_id, status=DecisionStatus.OPEN.value).update(parked=True))

@@ -1,13 +1,13 @@
 """Runs: sole writer of their life. Every write of a worker names its fence and is refused when the run moved on."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, F, Max, OuterRef, Q
+from django.db.models import F, Max, Q
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
@@ -16,18 +16,21 @@ from tasks_app.domain.errors import AlreadyClaimed, Conflict, LeaseLost, NotFoun
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.ids import new_id
 from tasks_app.domain.leases import LEASE_S, NEVER
-from tasks_app.domain.statuses import AgentStatus, DecisionKind, DecisionStatus, Reason, RunStatus, TeamStatus
+from tasks_app.domain.statuses import AgentStatus, DecisionStatus, Reason, RunStatus, TeamStatus
 from tasks_app.domain.text import clean, clean_json, mask_json
 from tasks_app.models import Agent, Decision, Run, Task
-from tasks_app.services import agents, events, keys, tasks
+from tasks_app.services import agents, capacity, events, keys, tasks
 from tasks_app.services.clock import DatabaseNow, now_s
 from tasks_app.task_types import registry as task_types
 
 OPEN = (RunStatus.PENDING.value, RunStatus.RUNNING.value)
 RELEASED = "released"
 """`stop_reason` of a run that was stopped with its agent or team: its task goes back to the queue."""
-WAITS = ~Q(kind=DecisionKind.STALL.value)
-"""The open decisions that a run cannot go on without. A stall is about a process: when that is gone, so is the question."""
+
+
+def asked_for(run_id: str) -> Q:
+    """The open decisions that the run waits for: its own, and one it shares with others whose budget is used up as well."""
+    return capacity.WAITS & Q(status=DecisionStatus.OPEN.value) & (Q(run_id=run_id) | Q(waiting_runs=run_id))
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,7 @@ def claim(run_id: str, *, worker: str, host: str) -> Held | None:
     if (
         team.status != TeamStatus.ACTIVE.value
         or found[1] != AgentStatus.ACTIVE.value
-        or at_work(team.pk) >= parallel(team.limits)
+        or capacity.at_work(team.pk) >= capacity.parallel(team.limits)
     ):
         return None
     won = Run.objects.filter(pk=run_id, status=RunStatus.PENDING.value, due_at__lte=DatabaseNow()).update(
@@ -132,6 +135,7 @@ def claim(run_id: str, *, worker: str, host: str) -> Held | None:
         reason="",
         detail="",
         raw="",
+        waits_for=None,
         started_at=Coalesce(F("started_at"), timezone.now()),
     )
     if not won:
@@ -139,25 +143,6 @@ def claim(run_id: str, *, worker: str, host: str) -> Held | None:
     run = get(run_id)
     append_event(run, EventKind.RUN_STARTED, data={"fence": run.fence, "worker": worker, "resumed": run.fence > 1})
     return Held(run.pk, run.fence, run.team_id, run.task_id, run.agent_id)
-
-
-def at_work(team_id: int, *, due: bool = False) -> int:
-    """How many runs take a place under the team's cap: those that run and do not wait for the lead; `due`: and those that may.
-
-    An agent that waits for an answer leaves its place to another, however long its process is kept.
-    """
-    asking = Decision.objects.filter(run_id=OuterRef("pk"), status=DecisionStatus.OPEN.value).exclude(
-        kind=DecisionKind.STALL.value
-    )
-    working: Q = Q(Q(status=RunStatus.RUNNING.value), ~Exists(asking))
-    if due:
-        working = working | Q(status=RunStatus.PENDING.value, due_at__lte=DatabaseNow())
-    return Run.objects.filter(working, team_id=team_id).count()
-
-
-def parallel(limits: dict[str, Any]) -> int:
-    """How many runs of a team may run at once."""
-    return int(limits.get("parallel") or 2)
 
 
 def guard(run_id: str, fence: int, **changes: Any) -> None:
@@ -186,7 +171,7 @@ def park(run_id: str, fence: int, *, reason: Reason, detail: str = "", retry_at:
     """
     run = get(run_id)
     events.lock(run.team_id)
-    waits = Decision.objects.filter(WAITS, run_id=run_id, status=DecisionStatus.OPEN.value).update(parked=True)
+    waits = Decision.objects.filter(asked_for(run_id)).update(parked=True)
     due = NEVER if waits else (retry_at or now_s())
     retries = F("retries") + (1 if retry_at else 0)
     guard(
@@ -206,6 +191,11 @@ def park(run_id: str, fence: int, *, reason: Reason, detail: str = "", retry_at:
     append_event(run, EventKind.RUN_PARKED, data={"reason": reason.value}, more=(keys.inbox(run.team_id),))
     if not waits and not retry_at:
         transaction.on_commit(partial(wake.nudge, run_id), robust=True)
+
+
+def join(run_id: str, decision_id: str | None) -> None:
+    """Let the run wait for a decision that another run has asked for; None: for nobody else's."""
+    Run.objects.filter(pk=run_id).update(waits_for=decision_id)
 
 
 def make_due(run_id: str, *, why: str) -> bool:
@@ -269,6 +259,11 @@ def count_death(run_id: str, fence: int, *, overflowed: bool) -> None:
 def note_session(run_id: str, fence: int, session_id: str) -> None:
     """Remember the session. Raises `LeaseLost`."""
     guard(run_id, fence, session_id=session_id)
+
+
+def forget_sessions(session_ids: Collection[str]) -> None:
+    """The transcripts of these sessions are gone."""
+    Run.objects.filter(session_id__in=session_ids).update(started_session=False)
 
 
 def note_process(run_id: str, fence: int, pid: int) -> None:

@@ -10,7 +10,7 @@ from tasks_app.domain.errors import Conflict
 from tasks_app.domain.statuses import AgentStatus, DecisionKind, DecisionStatus, Reason, RunStatus, TaskStatus, TeamStatus
 from tasks_app.domain.text import cut
 from tasks_app.models import Agent, Decision, Run, Task, Team
-from tasks_app.services import budgets, decisions, endings, events, messages, runs, tasks
+from tasks_app.services import capacity, decisions, events, messages, overruns, runs, tasks
 
 logger = logging.getLogger(__name__)
 ASK_FIRST = frozenset({Reason.AUTH.value, Reason.START_FAILED.value, Reason.REFUSED.value, Reason.BUDGET.value})
@@ -25,10 +25,11 @@ def tick(team_id: int) -> list[str]:
         return []
     _settle_failures(team)
     busy = set(Run.objects.filter(team_id=team_id, status__in=runs.OPEN).values_list("agent_id", flat=True))
-    slots = runs.parallel(team.limits) - runs.at_work(team_id, due=True)
+    slots = capacity.parallel(team.limits) - capacity.at_work(team_id, due=True)
     free = [a for a in Agent.objects.filter(team_id=team_id, status=AgentStatus.ACTIVE.value) if a.pk not in busy]
     started = []
-    for task in tasks.ready(team_id) if slots > 0 and free else []:
+    ready = tasks.ready(team_id) if slots > 0 and free else []
+    for task in [] if overruns.holds(team, ready) else ready:
         agent = choose(task, free)
         if agent is None:
             continue
@@ -134,8 +135,8 @@ def apply_answer(decision: Decision) -> None:
     actor = f"user:{decision.answered_by}"
     if decision.kind == DecisionKind.ESCALATION.value and decision.payload.get("auto"):
         _apply_escalation(decision, decision.task, actor)
-    elif decision.kind == DecisionKind.BUDGET.value and decision.run:
-        _apply_budget(decision, decision.run, actor)
+    elif decision.kind == DecisionKind.BUDGET.value:
+        overruns.apply_answer(decision, actor=actor)
     elif decision.kind == DecisionKind.STALL.value and decision.run:
         _apply_stall(decision, decision.run, actor)
     else:
@@ -166,19 +167,3 @@ def _apply_escalation(decision: Decision, task: Task, actor: str) -> None:
             raise Conflict("That agent is stopped. Choose another, or start it again.")
         more = task.attempts >= task.attempts_allowed
         tasks.mark_ready_again(task, agent_id=agent_id, guidance=guidance, start="last", actor=actor, extra_attempt=more)
-
-
-def _apply_budget(decision: Decision, run: Run, actor: str) -> None:
-    if decision.choice == "raise":
-        budgets.raise_by(
-            run,
-            scope=str(decision.payload.get("scope")),
-            usd=decision.answer.get("usd"),
-            tokens=decision.answer.get("tokens"),
-            actor=actor,
-        )
-    elif decision.choice == "smaller_model":
-        budgets.use_smaller_model(run, actor=actor)
-    else:
-        ending = endings.Ending(RunStatus.FAILED, Reason.BUDGET, "The lead ended it for its budget.")
-        endings.end_pending(run.pk, ending, actor=actor)

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import Max
 
 from tasks_app.models import TranscriptEntry
-from tasks_app.services import decisions, messages, runs
+from tasks_app.services import deliveries, messages, runs
 from tasks_app.services.clock import now_s
 
 ANSWERED = re.compile(r"\[crewdesk:answered ([\w-]{1,80})\]")
@@ -69,7 +69,7 @@ def _spend(run_id: str, fence: int, entries: Sequence[Mapping[str, Any]]) -> Non
         told += ANSWERED.findall(words)
         notes += MESSAGE.findall(json.dumps(entry))
     if calls or told:
-        decisions.consume(run_id, fence, results=calls, told=told)
+        deliveries.consume(run_id, fence, results=calls, told=told)
     if notes:
         messages.mark_read(notes, run_id=run_id)
 

@@ -28,7 +28,7 @@ from tasks_app.management import leftovers as ours  # noqa: E402
 from tasks_app.models import Decision, Run, Task, Team  # noqa: E402
 from tasks_app.runners.claude import processes  # noqa: E402
 from tasks_app.runners.port import Ask, Cost, StepDraft, Usage  # noqa: E402
-from tasks_app.services import decisions, recovery, runs, steps, tasks  # noqa: E402
+from tasks_app.services import decisions, deliveries, recovery, runs, steps, tasks  # noqa: E402
 from tasks_app.services.endings import Ending, finish  # noqa: E402
 
 SCRIPT = """
@@ -107,7 +107,7 @@ def two_people_answer(team: Team) -> None:
             decisions.answer(
                 decision.pk, choice=choice, note="", data={}, version=1, payload_hash=decision.payload_hash, actor=who
             )
-    decisions.deliver(decision.pk, held.fence)
+    deliveries.deliver(decision.pk, held.fence)
     Decision.objects.filter(pk=decision.pk).update(consumed_at=decision.opened_at)
     complete(held)
 
@@ -118,9 +118,9 @@ def an_answer_is_fetched_twice(team: Team) -> None:
     decisions.answer(
         decision.pk, choice="allow", note="", data={}, version=1, payload_hash=decision.payload_hash, actor="user:ann"
     )
-    decisions.deliver(decision.pk, held.fence)
+    deliveries.deliver(decision.pk, held.fence)
     with contextlib.suppress(LeaseLost):
-        decisions.deliver(decision.pk, held.fence)
+        deliveries.deliver(decision.pk, held.fence)
     Decision.objects.filter(pk=decision.pk).update(consumed_at=decision.opened_at)
     complete(held)
 
@@ -178,7 +178,7 @@ GUARDS: dict[str, tuple[Callable[[Team], None], Callable[[], Any]]] = {
     "fence": (a_frozen_worker_goes_on, lambda: patch.object(steps, "Run", Blind(Run, "fence"))),
     "lease": (a_nudge_comes_twice, lambda: patch.object(runs, "Run", Blind(Run, "status", "due_at__lte"))),
     "first answer wins": (two_people_answer, lambda: patch.object(decisions, "must_be_open", lambda decision: None)),
-    "delivered once": (an_answer_is_fetched_twice, lambda: patch.object(decisions, "_usable", lambda fence: decisions.Q())),
+    "delivered once": (an_answer_is_fetched_twice, lambda: patch.object(decisions, "usable", lambda fence: decisions.Q())),
     "sweep": (a_nudge_is_lost, lambda: patch.object(recovery, "renudge", list)),
     "completed once": (a_task_is_completed_by_two, lambda: patch.object(tasks, "Task", Blind(Task, "status__in"))),
     "counted once": (a_message_is_said_in_two_rows, lambda: patch.object(steps, "merge", forget)),

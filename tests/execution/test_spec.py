@@ -7,7 +7,7 @@ import pytest
 
 from tasks_app.execution import environment, prompts, spec
 from tasks_app.models import Agent, Run, Task, TaskRule, Team, TranscriptEntry
-from tasks_app.services import context, expiry, task_edits
+from tasks_app.services import context, deliveries, expiry, task_edits
 from tasks_app.services.decisions import open_for_run
 from tests import factories
 from tests.services import world
@@ -221,7 +221,7 @@ def test_a_request_that_expired_is_told_as_what_it_is_and_never_as_the_leads_wor
     decision = open_for_run(held.id, held.fence, world.ask())
     type(decision).objects.update(expires_at=factories.ago(seconds=1))
     expiry.expire_due()
-    told = prompts.going_on(spec.runs.get(held.id), spec.decisions.undelivered(held.id), interrupted_call="")
+    told = prompts.going_on(spec.runs.get(held.id), deliveries.undelivered(held.id), interrupted_call="")
     assert "[crewdesk:answered toolu_1]" in told
     assert "Nobody answered in time" in told
     assert "not consent" in told

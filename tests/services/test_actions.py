@@ -8,7 +8,19 @@ from django.conf import settings
 from tasks_app.domain.errors import Conflict, DomainError, Invalid, NotFound, TooLarge
 from tasks_app.domain.plan_model import Plan
 from tasks_app.models import Agent, Decision, Dependency, Run, Task, Team
-from tasks_app.services import actions, context, decisions, endings, messages, runs, scheduling, steps, transcripts, workspaces
+from tasks_app.services import (
+    actions,
+    context,
+    decisions,
+    deliveries,
+    endings,
+    messages,
+    runs,
+    scheduling,
+    steps,
+    transcripts,
+    workspaces,
+)
 from tasks_app.services.teams import Source
 from tests.services import world
 
@@ -148,7 +160,7 @@ def _record(crew, held, decision):
         line = {"type": "user", "uuid": f"{held.id}-{after}", "message": {"content": "[crewdesk:answered toolu_1]"}}
         transcripts.append({"project_key": "p", "session_id": held.id}, [line], run_id=held.id, fence=held.fence)
         messages.take_due(held.agent_id, run_id=held.id, fence=held.fence)
-    decisions.deliver(decision.pk, held.fence)
+    deliveries.deliver(decision.pk, held.fence)
 
 
 MOVES = (

@@ -1,4 +1,4 @@
-"""Budgets: the tightest limit counts, each level is acted on once, and the lead can lift it in three ways."""
+"""Budgets: the tightest limit counts, each level is acted on once, and limits can be set."""
 
 from decimal import Decimal
 
@@ -6,9 +6,8 @@ import pytest
 
 from tasks_app.domain.budget import Level
 from tasks_app.domain.errors import Invalid, NotFound
-from tasks_app.domain.statuses import DecisionKind, Reason
-from tasks_app.models import Decision, Run, Task, Team
-from tasks_app.services import budgets, decisions, runs, steps
+from tasks_app.models import Task, Team
+from tasks_app.services import budgets, runs, steps
 from tests.services import world
 
 pytestmark = pytest.mark.django_db
@@ -68,67 +67,6 @@ def test_a_level_is_passed_once_and_never_backwards(crew):
     assert passed == [False, True, False, True, False, False, True, False]
 
 
-def opened(crew):
-    held = crew.claim()
-    used(crew, 21)
-    run = runs.get(held.id)
-    reading = budgets.read(held.id)
-    budgets.note_level(held.id, reading)
-    decision = decisions.open_by_system(
-        kind=DecisionKind.BUDGET, task=run.task, run=run, payload=budgets.payload(held.id, reading)
-    )
-    runs.park(held.id, held.fence, reason=Reason.BUDGET, interrupted=True)
-    return held, decision
-
-
-def test_raising_adds_to_the_limit_that_was_hit_and_the_run_goes_on_and_brakes_again(crew):
-    held, decision = opened(crew)
-    world.answer(decision, "raise", data={"usd": "10"})
-    assert Team.objects.get().budget_usd == 30
-    assert not world.is_parked(held.id)
-    assert Decision.objects.get().consumed_at is not None
-    assert "budget.changed" in world.kinds(crew.team)
-    world.take(held.id)
-    assert budgets.read(held.id).level is Level.OK
-    used(crew, 31)
-    assert budgets.note_level(held.id, budgets.read(held.id)) is True
-
-
-def test_a_tasks_own_limit_is_raised_where_that_was_hit(crew):
-    held = crew.claim()
-    Task.objects.update(budget_tokens=1000, used_tokens=2000)
-    run = runs.get(held.id)
-    decision = decisions.open_by_system(
-        kind=DecisionKind.BUDGET, task=run.task, run=run, payload=budgets.payload(held.id, budgets.read(held.id))
-    )
-    world.answer(decision, "raise", data={"tokens": "5000"})
-    assert crew.task().budget_tokens == 6000
-
-
-def test_a_smaller_model_may_finish_beyond_the_limit_and_does_not_brake_again(crew):
-    held, decision = opened(crew)
-    world.answer(decision, "smaller_model")
-    run = Run.objects.get()
-    assert (run.model_override, run.budget_waived) == ("haiku", True)
-    world.take(held.id)
-    used(crew, 25)
-    assert budgets.note_level(held.id, budgets.read(held.id)) is False
-
-
-def test_stopping_ends_the_attempt_for_its_budget_and_the_lead_is_asked_what_next(crew):
-    held, decision = opened(crew)
-    world.answer(decision, "stop")
-    run = Run.objects.get()
-    assert (run.status, run.reason) == ("failed", "budget")
-    assert Decision.objects.get(status="open").kind == "escalation"
-
-
-def test_there_is_one_budget_question_for_a_run_at_a_time(crew):
-    held, decision = opened(crew)
-    run = runs.get(held.id)
-    assert decisions.open_by_system(kind=DecisionKind.BUDGET, task=run.task, run=run, payload={"scope": "team"}) is None
-
-
 @pytest.mark.parametrize(
     ("usd", "tokens", "field"),
     [
@@ -168,5 +106,5 @@ def test_the_server_has_a_budget_for_all_real_teams_of_a_day_and_rehearsals_cost
         assert budgets.read(held.id).level is level
     reading = budgets.read(held.id)
     assert (reading.scope, reading.used, reading.limit) == ("server", 10.0, 10.0)
-    budgets.raise_by(runs.get(held.id), scope="server", usd="10", tokens=None, actor="user:ada")
+    budgets.raise_by("server", team_id=held.team_id, task_id=None, run_id=held.id, usd="10", tokens=None, actor="user:ada")
     assert budgets.read(held.id).level is Level.OK

@@ -8,7 +8,7 @@ import time_machine
 from tasks_app.domain.errors import AlreadyAnswered, DecisionGone, Forbidden, Invalid, LeaseLost, NotFound, Stale
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, Reason
 from tasks_app.models import Decision, Event, Run, TaskRule, Team
-from tasks_app.services import actions, decisions, expiry, runs, task_edits
+from tasks_app.services import actions, decisions, deliveries, expiry, runs, task_edits
 from tests.services import world
 from tests.services.asking import CHOICE, opened
 
@@ -37,9 +37,9 @@ def test_of_two_answers_at_the_same_moment_one_wins_and_the_agent_gets_that_one(
     lost = next(r for r in results if isinstance(r, Exception))
     assert isinstance(lost, AlreadyAnswered)
     assert won.answered_by in str(lost)
-    assert decisions.deliver(decision.pk, held.fence).choice == won.choice
+    assert deliveries.deliver(decision.pk, held.fence).choice == won.choice
     with pytest.raises(LeaseLost):
-        decisions.deliver(decision.pk, held.fence)
+        deliveries.deliver(decision.pk, held.fence)
     assert world.kinds(won.team).count("decision.answered") == 1
     assert Run.objects.get().plan_approved is (won.choice == "approve")
 
@@ -89,7 +89,7 @@ def test_an_answer_to_a_withdrawn_request_is_refused_in_words_and_nothing_is_sen
     with pytest.raises(DecisionGone, match=r"This request ended: the agent took the request back. Nothing was sent."):
         world.answer(decision, "allow")
     with pytest.raises(DecisionGone, match="the agent took the request back"):
-        decisions.deliver(decision.pk, held.fence)
+        deliveries.deliver(decision.pk, held.fence)
 
 
 def test_when_the_agent_is_stopped_its_request_ends_by_itself_and_says_so():
@@ -113,8 +113,8 @@ def test_a_request_whose_worker_restarts_stays_open_as_parked_and_its_answer_rea
     world.answer(decision, "allow")
     later = world.take(held.id, worker="w2")
     with pytest.raises(LeaseLost):
-        decisions.deliver(decision.pk, held.fence)
-    assert decisions.deliver(decision.pk, later.fence).choice == "allow"
+        deliveries.deliver(decision.pk, held.fence)
+    assert deliveries.deliver(decision.pk, later.fence).choice == "allow"
 
 
 def test_a_request_is_never_ended_by_time_unless_a_timeout_was_set():
@@ -227,7 +227,7 @@ def test_snoozing_quiets_and_leaves_it_open_and_a_bad_number_names_the_field():
 def test_every_change_of_a_request_is_told_to_the_blocks_that_show_it():
     held, decision = opened()
     world.answer(decision, "allow")
-    decisions.deliver(decision.pk, held.fence)
+    deliveries.deliver(decision.pk, held.fence)
     wanted = {
         f"decision:{decision.pk}",
         f"inbox:{held.team_id}",

@@ -10,7 +10,7 @@ from tasks_app.decision_kinds import base
 from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.statuses import DecisionKind, Reason
 from tasks_app.models import Decision, Event, Run
-from tasks_app.services import actions, decisions, expiry, runs, transcripts
+from tasks_app.services import actions, decisions, deliveries, expiry, runs, transcripts
 from tests.services import world
 from tests.services.asking import CHOICE, opened
 
@@ -49,19 +49,19 @@ def test_another_input_is_another_request():
 def test_an_answer_whose_effect_no_transcript_holds_is_delivered_to_the_next_life_and_to_nobody_else():
     held, decision = opened()
     world.answer(decision, "allow")
-    assert decisions.deliver(decision.pk, held.fence).delivered_fence == held.fence
+    assert deliveries.deliver(decision.pk, held.fence).delivered_fence == held.fence
     later = world.next_life(held)
     again = decisions.open_for_run(later.id, later.fence, world.ask(tool_use_id="toolu_2"))
     assert again.pk == decision.pk
-    assert decisions.deliver(again.pk, later.fence).choice == "allow"
+    assert deliveries.deliver(again.pk, later.fence).choice == "allow"
     with pytest.raises(LeaseLost):
-        decisions.deliver(again.pk, later.fence)
+        deliveries.deliver(again.pk, later.fence)
 
 
 def test_a_permission_is_spent_by_the_result_of_its_call_and_the_same_call_is_asked_again_after_that():
     held, decision = opened()
     world.answer(decision, "allow")
-    decisions.deliver(decision.pk, held.fence)
+    deliveries.deliver(decision.pk, held.fence)
     write(held, line("done", results=("toolu_1",)))
     assert Decision.objects.get().consumed_at is not None
     again = decisions.open_for_run(held.id, held.fence, world.ask(tool_use_id="toolu_2"))
@@ -72,7 +72,7 @@ def test_a_permission_is_spent_by_the_result_of_its_call_and_the_same_call_is_as
 def test_within_one_life_a_permission_serves_one_call_only():
     held, decision = opened()
     world.answer(decision, "allow")
-    decisions.deliver(decision.pk, held.fence)
+    deliveries.deliver(decision.pk, held.fence)
     again = decisions.open_for_run(held.id, held.fence, world.ask(tool_use_id="toolu_2"))
     assert again.pk != decision.pk
 
@@ -84,7 +84,7 @@ def test_a_call_that_was_refused_only_because_the_run_was_parked_does_not_spend_
     later = world.take(held.id)
     write(later, line("Parked: the lead will decide later.", results=("toolu_1",), error=True))
     assert Decision.objects.get().consumed_at is None
-    assert [d.pk for d in decisions.undelivered(held.id)] == [decision.pk]
+    assert [d.pk for d in deliveries.undelivered(held.id)] == [decision.pk]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_call_that_was_refused_only_because_the_run_was_parked_does_not_spend_
 def test_an_allowed_call_that_was_cut_off_with_a_parked_one_does_not_spend_its_permission(text):
     held, decision = opened()
     world.answer(decision, "allow")
-    decisions.deliver(decision.pk, held.fence)
+    deliveries.deliver(decision.pk, held.fence)
     write(held, line(text, results=("toolu_1",), error=True))
     later = world.next_life(held)
     assert decisions.open_for_run(later.id, later.fence, world.ask(tool_use_id="toolu_9")).pk == decision.pk
@@ -108,7 +108,7 @@ def test_an_answer_told_in_a_prompt_is_spent_when_the_transcript_holds_the_promp
     spent = Decision.objects.get()
     assert spent.consumed_at is not None
     assert (spent.delivered_fence, spent.delivered_at is None) == (later.fence, False)
-    assert decisions.undelivered(held.id) == []
+    assert deliveries.undelivered(held.id) == []
 
 
 def test_an_answer_without_a_call_is_spent_by_its_own_id():
@@ -159,7 +159,7 @@ def test_an_answer_wakes_the_process_that_waits_and_nudges_the_run_that_is_parke
     hints.nudges.clear()
     world.answer(decision, "allow")
     assert (hints.runs, hints.nudges) == ([held.id], [])
-    decisions.deliver(decision.pk, held.fence)
+    deliveries.deliver(decision.pk, held.fence)
     other = decisions.open_for_run(held.id, held.fence, world.ask(input={"command": "make"}))
     runs.park(held.id, held.fence, reason=Reason.PARKED, interrupted=False)
     world.answer(other, "allow")
@@ -196,7 +196,7 @@ def test_a_subagents_request_names_it_and_waits_without_anybody_looking():
         assert decisions.has_open(held.id)
         assert expiry.expire_due() == 0
         assert Decision.objects.get(pk=decision.pk).subagent == "a7eec"
-        assert decisions.deliver(decision.pk, held.fence) is None
+        assert deliveries.deliver(decision.pk, held.fence) is None
 
 
 def test_the_marker_in_prompts_is_the_one_that_transcripts_look_for():

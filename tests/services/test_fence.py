@@ -6,7 +6,7 @@ from tasks_app.domain import budget
 from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.statuses import DecisionKind, Reason, RunStatus
 from tasks_app.models import Event, Run, Step, Team, TranscriptEntry
-from tasks_app.services import budgets, decisions, endings, events, messages, runs, steps, transcripts
+from tasks_app.services import budgets, decisions, deliveries, endings, events, messages, runs, steps, transcripts
 from tests.services import world
 
 KEY = {"project_key": "p", "session_id": "s"}
@@ -66,7 +66,7 @@ def test_a_stale_life_gets_no_answer(crew):
     world.next_life(held)
     before = world.frozen(crew.team)
     with pytest.raises(LeaseLost):
-        decisions.deliver(decision.pk, held.fence)
+        deliveries.deliver(decision.pk, held.fence)
     assert world.frozen(crew.team) == before
 
 

@@ -10,7 +10,7 @@ from tasks_app.domain.leases import CRASHES, LEASE_S
 from tasks_app.domain.statuses import DecisionKind, Reason
 from tasks_app.models import Decision, Run, Task, Team, Worker
 from tasks_app.runners.port import Directive
-from tasks_app.services import actions, decisions, recovery, runs, scheduling, steps, workers
+from tasks_app.services import actions, decisions, deliveries, recovery, runs, scheduling, steps, workers
 from tasks_app.services.clock import DatabaseNow, now_s
 from tests.services import world
 
@@ -64,7 +64,7 @@ def test_a_run_that_waited_for_an_answer_is_taken_back_parked_and_goes_on_when_i
     assert recovery.due_runs() == []
     world.answer(decision, "allow")
     assert not world.is_parked(held.id)
-    assert decisions.deliver(decision.pk, world.take(held.id).fence).choice == "allow"
+    assert deliveries.deliver(decision.pk, world.take(held.id).fence).choice == "allow"
 
 
 def test_a_worker_that_is_lost_again_and_again_without_one_new_step_fails_the_attempt_in_words(crew):

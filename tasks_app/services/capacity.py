@@ -1,0 +1,29 @@
+"""Capacity: how many runs of a team are at work, and how many may be."""
+
+from typing import Any
+
+from django.db.models import Exists, OuterRef, Q
+
+from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus
+from tasks_app.models import Decision, Run
+from tasks_app.services.clock import DatabaseNow
+
+WAITS = ~Q(kind=DecisionKind.STALL.value)
+"""The open decisions that a run cannot go on without. A stall is about a process: when that is gone, so is the question."""
+
+
+def at_work(team_id: int, *, due: bool = False) -> int:
+    """How many runs take a place under the team's cap: those that run and do not wait for the lead; `due`: and those that may.
+
+    An agent that waits for an answer leaves its place to another, however long its process is kept.
+    """
+    asking = Decision.objects.filter(WAITS, run_id=OuterRef("pk"), status=DecisionStatus.OPEN.value)
+    working: Q = Q(Q(status=RunStatus.RUNNING.value), ~Exists(asking))
+    if due:
+        working = working | Q(status=RunStatus.PENDING.value, due_at__lte=DatabaseNow())
+    return Run.objects.filter(working, team_id=team_id).count()
+
+
+def parallel(limits: dict[str, Any]) -> int:
+    """How many runs of a team may run at once."""
+    return int(limits.get("parallel") or 2)

@@ -1,0 +1,54 @@
+"""Deliveries: how an answer reaches one life of a run exactly once, and when it is spent for good."""
+
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from tasks_app.domain.errors import DecisionGone, LeaseLost
+from tasks_app.domain.events import EventKind
+from tasks_app.domain.statuses import DecisionStatus
+from tasks_app.models import Decision
+from tasks_app.services import decisions, events, runs
+
+
+@transaction.atomic
+def deliver(decision_id: str, fence: int) -> Decision | None:
+    """Hand an answer to this life of the run, once; None while it is open. Raises `DecisionGone` or `LeaseLost`."""
+    decision = decisions.get(decision_id)
+    if decision.status == DecisionStatus.OPEN.value:
+        return None
+    if decision.status != DecisionStatus.ANSWERED.value:
+        raise DecisionGone(decision.closed_why or decision.status)
+    events.lock(decision.team_id)
+    runs.guard(decision.run_id or "", fence)
+    landed = Decision.objects.filter(decisions.usable(fence), pk=decision_id, status=DecisionStatus.ANSWERED.value).update(
+        delivered_fence=fence, delivered_at=timezone.now()
+    )
+    if not landed:
+        raise LeaseLost("This answer was handed over already.")
+    decisions.append_event(EventKind.DECISION_DELIVERED, decision, data={"kind": decision.kind, "fence": fence})
+    return decisions.get(decision_id)
+
+
+def undelivered(run_id: str) -> list[Decision]:
+    """Closed decisions whose effect the transcript does not hold yet: the resumed prompt must speak of them."""
+    done = (DecisionStatus.ANSWERED.value, DecisionStatus.EXPIRED.value)
+    return list(Decision.objects.filter(run_id=run_id, status__in=done, consumed_at=None).order_by("opened_at", "pk"))
+
+
+def consume(run_id: str, fence: int, *, results: Sequence[str], told: Sequence[str]) -> None:
+    """The resumable transcript holds the effect of these answers: they are spent for good.
+
+    `results`: tool calls that came back; one that was refused only because the run was parked has not had its answer yet.
+    `told`: what the prompt of this life said of answers given while no process waited; naming the call or the decision.
+    """
+    closed = Decision.objects.filter(run_id=run_id, consumed_at=None).exclude(status=DecisionStatus.OPEN.value)
+    handed = Q(delivered_fence__isnull=False) | Q(status=DecisionStatus.EXPIRED.value)
+    now = timezone.now()
+    closed.filter(handed, tool_use_id__in=[pk for pk in results if pk]).update(consumed_at=now)
+    closed.filter(Q(tool_use_id__in=told) | Q(pk__in=told)).update(
+        consumed_at=now, delivered_fence=Coalesce(F("delivered_fence"), fence), delivered_at=Coalesce(F("delivered_at"), now)
+    )
