@@ -11,7 +11,7 @@ from tasks_app.domain.statuses import Reason, RunStatus
 from tasks_app.domain.text import cut, one_line
 from tasks_app.execution import dossier
 from tasks_app.runners.port import Outcome, OutcomeKind
-from tasks_app.services import agents, decisions, endings, overruns, runs, scheduling
+from tasks_app.services import agents, decisions, deliveries, endings, overruns, runs, scheduling
 from tasks_app.services.endings import Ending
 from tasks_app.services.runs import Held
 
@@ -121,5 +121,4 @@ def _fail(held: Held, reason: Reason, detail: str, outcome: Outcome) -> None:
 
 
 def _end(held: Held, ending: Ending, *, why: str) -> None:
-    endings.finish(held.id, held.fence, ending)
-    decisions.withdraw_all(why=why, run_id=held.id)
+    deliveries.end(held.id, held.fence, ending, why=why)

@@ -57,9 +57,7 @@ def build(run_id: str, fence: int) -> Prepared:
         agent=agent.name,
         task_label=task.label,
         attempt=run.attempt,
-        prompt=prompts.going_on(run, closed, interrupted_call=reading.last_call_without_result(run_id))
-        if resumes
-        else _first(run, closed, carried),
+        prompt=_prompt(run, closed, carried, resumes=resumes),
         system_prompt=prompts.system(run, reading.colleagues(run)),
         workspace=team.workspace,
         home=str(home),
@@ -91,6 +89,14 @@ def _carried_session(agent: Any) -> str:
     """The agent's own session, while there is room in it: at 80 % the next task starts a fresh one with a hand-over summary."""
     roomy = usage(agent.context_tokens, agent.context_window).level not in (Level.WARN, Level.CRITICAL)
     return agent.session_id if agent.session_id and roomy and transcripts.holds(agent.session_id) else ""
+
+
+def _prompt(run: Any, closed: list[Any], carried: str, *, resumes: bool) -> str:
+    if resumes:
+        told = prompts.going_on(run, closed, interrupted_call=reading.last_call_without_result(run.pk))
+    else:
+        told = _first(run, closed, carried)
+    return f"{deliveries.LIFE.format(run.pk, run.fence)}\n{told}"
 
 
 def _first(run: Any, closed: list[Any], carried: str) -> str:

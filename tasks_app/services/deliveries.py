@@ -1,5 +1,6 @@
 """Deliveries: how an answer reaches one life of a run exactly once, and when it is spent for good."""
 
+import re
 from collections.abc import Sequence
 
 from django.db import transaction
@@ -9,9 +10,19 @@ from django.utils import timezone
 
 from tasks_app.domain.errors import DecisionGone, LeaseLost
 from tasks_app.domain.events import EventKind
-from tasks_app.domain.statuses import DecisionStatus
-from tasks_app.models import Decision
-from tasks_app.services import decisions, events, runs
+from tasks_app.domain.statuses import DecisionStatus, RunStatus, StepKind
+from tasks_app.models import Decision, Run, Step, TranscriptEntry
+from tasks_app.services import decisions, endings, events, runs, steps
+from tasks_app.services.endings import Ending
+
+TOLD = re.compile(r"\[crewdesk:(?:answered|repeat) ([\w-]{1,80})\]")
+"""How our own prompts name the answers that they tell (`decision_kinds.base`)."""
+LIFE = "[crewdesk:life {}:{}]"
+"""What every prompt of ours begins with: the run and the number of the life that was given it."""
+GAP = (
+    "What this attempt was told last did not reach its stored transcript, because writes were lost. The attempt is not affected; "
+    "a session that goes on from it does not know of it."
+)
 
 
 @transaction.atomic
@@ -52,3 +63,33 @@ def consume(run_id: str, fence: int, *, results: Sequence[str], told: Sequence[s
     closed.filter(Q(tool_use_id__in=told) | Q(pk__in=told)).update(
         consumed_at=now, delivered_fence=Coalesce(F("delivered_fence"), fence), delivered_at=Coalesce(F("delivered_at"), now)
     )
+
+
+@transaction.atomic
+def end(run_id: str, fence: int, ending: Ending, *, why: str) -> None:
+    """End a run together with what it asked: open requests are withdrawn, told answers are spent. Raises `LeaseLost`."""
+    endings.finish(run_id, fence, ending)
+    decisions.withdraw_all(why=why, run_id=run_id)
+    _note_gap(runs.get(run_id))
+    if ending.status is RunStatus.COMPLETED:
+        _spend_told(run_id, fence)
+
+
+def _spend_told(run_id: str, fence: int) -> None:
+    """There is no next life: what this one was told is spent, also where its transcript was lost (a full disk)."""
+    said = Step.objects.filter(run_id=run_id, kind=StepKind.PROMPT.value).values_list("text", flat=True)
+    told = {name for text in said for name in TOLD.findall(text)}
+    left = Decision.objects.filter(run_id=run_id, consumed_at=None).exclude(status=DecisionStatus.OPEN.value)
+    now = timezone.now()
+    left.filter(Q(delivered_fence__isnull=False) | Q(tool_use_id__in=told) | Q(pk__in=told)).update(
+        consumed_at=now, delivered_fence=Coalesce(F("delivered_fence"), fence), delivered_at=Coalesce(F("delivered_at"), now)
+    )
+
+
+def _note_gap(run: Run) -> None:
+    """Say on the run that its own last prompt is missing in the transcript, where it is."""
+    mark = LIFE.format(run.pk, run.fence)
+    if not Step.objects.filter(run=run, fence=run.fence, kind=StepKind.PROMPT.value, text__startswith=mark).exists():
+        return
+    if not TranscriptEntry.objects.filter(session_id=run.session_id, subpath="", entry__contains=mark).exists():
+        steps.note(run.pk, GAP)

@@ -13,7 +13,7 @@ from tasks_app.domain.events import EventKind
 from tasks_app.domain.leases import CRASHES, NEVER, RENUDGE_S
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, Reason, RunStatus, TeamStatus
 from tasks_app.models import Decision, Event, Run, Team
-from tasks_app.services import agents, decisions, endings, events, expiry, keys, runs, scheduling, workers
+from tasks_app.services import agents, decisions, deliveries, endings, events, expiry, keys, runs, scheduling, workers
 from tasks_app.services.clock import DatabaseNow, now_s
 
 logger = logging.getLogger(__name__)
@@ -69,8 +69,7 @@ def _take_back(run_id: str, fence: int, *, check_lease: bool) -> bool:
 
 
 def _end(run: Run, fence: int, ending: endings.Ending) -> bool:
-    endings.finish(run.pk, fence, ending)
-    decisions.withdraw_all(why="its run ended", run_id=run.pk)
+    deliveries.end(run.pk, fence, ending, why="its run ended")
     return True
 
 

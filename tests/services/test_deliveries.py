@@ -8,9 +8,10 @@ import time_machine
 
 from tasks_app.decision_kinds import base
 from tasks_app.domain.errors import LeaseLost
-from tasks_app.domain.statuses import DecisionKind, Reason
-from tasks_app.models import Decision, Event, Run
-from tasks_app.services import actions, decisions, deliveries, expiry, runs, transcripts
+from tasks_app.domain.statuses import DecisionKind, Reason, RunStatus, StepKind
+from tasks_app.models import Decision, Event, Run, Step
+from tasks_app.runners.port import StepDraft
+from tasks_app.services import actions, decisions, deliveries, endings, expiry, runs, steps, transcripts
 from tests.services import world
 from tests.services.asking import CHOICE, opened
 
@@ -201,3 +202,70 @@ def test_a_subagents_request_names_it_and_waits_without_anybody_looking():
 
 def test_the_marker_in_prompts_is_the_one_that_transcripts_look_for():
     assert re.fullmatch(transcripts.ANSWERED, base.ANSWERED.format("toolu_01AbC-9"))[1] == "toolu_01AbC-9"
+
+
+def prompted(held, *words):
+    """The life's prompt as a step, as the runner records it."""
+    text = "\n".join([deliveries.LIFE.format(held.id, held.fence), *words])
+    draft = StepDraft(StepKind.PROMPT, text, {"from": "crewdesk"})
+    steps.record(held.id, held.fence, after=runs.get(held.id).last_seq, drafts=[draft])
+    return line(text)
+
+
+def complete(held):
+    runs.report(held.id, held.fence, {"status": "completed", "evidence": {"1": "yes"}})
+    ending = endings.Ending(RunStatus.COMPLETED, Reason.DONE)
+    deliveries.end(held.id, held.fence, ending, why="its run ended")
+
+
+def notices(held):
+    return list(Step.objects.filter(run_id=held.id, kind="notice").values_list("text", flat=True))
+
+
+@pytest.mark.parametrize("word", ["answered", "repeat"])
+def test_an_answer_that_was_told_is_spent_when_the_run_completes_though_the_transcript_lost_the_prompt(word):
+    held, decision = opened()
+    runs.park(held.id, held.fence, reason=Reason.PARKED, interrupted=False)
+    world.answer(decision, "allow")
+    later = world.take(held.id)
+    prompted(later, f"[crewdesk:{word} toolu_1]")
+    complete(later)
+    spent = Decision.objects.get()
+    assert (spent.consumed_at is not None, spent.delivered_fence) == (True, later.fence)
+    assert notices(held) == [deliveries.GAP]
+
+
+def test_an_answer_that_an_attached_agent_got_is_spent_when_the_run_completes_though_its_result_was_lost():
+    held, decision = opened()
+    world.answer(decision, "allow")
+    deliveries.deliver(decision.pk, held.fence)
+    complete(held)
+    assert Decision.objects.get().consumed_at is not None
+
+
+def test_an_answer_that_nobody_was_told_is_not_called_spent():
+    held, decision = opened()
+    world.answer(decision, "allow")
+    complete(held)
+    assert Decision.objects.get().consumed_at is None
+
+
+def test_no_gap_is_noted_where_the_transcript_holds_the_prompt_of_this_very_life():
+    held = world.make().claim()
+    runs.note_session(held.id, held.fence, "s")
+    write(held, prompted(held, "Do it."))
+    complete(held)
+    assert notices(held) == []
+
+
+def test_a_run_that_failed_says_that_its_prompt_is_missing_and_spends_nothing_that_it_was_told():
+    held, decision = opened()
+    runs.park(held.id, held.fence, reason=Reason.PARKED, interrupted=False)
+    world.answer(decision, "allow")
+    later = world.take(held.id)
+    runs.note_session(held.id, later.fence, "s")
+    write(later, line(deliveries.LIFE.format(held.id, 1)))
+    prompted(later, "[crewdesk:answered toolu_1]")
+    deliveries.end(later.id, later.fence, endings.Ending(RunStatus.FAILED, Reason.ERROR), why="it failed")
+    assert notices(held) == [deliveries.GAP]
+    assert Decision.objects.get().consumed_at is None
