@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from django.conf import settings
+
 from dashboard.access import Viewer
 from dashboard.panels.base import Block
 from dashboard.panels.many import Contexts, Many
@@ -31,16 +33,17 @@ class Transcript:
     def context(self, block: Block, viewer: Viewer) -> dict[str, Any]:
         """Return the steps of the window, or the parts it is made of."""
         run_id, only, before = str(block.args[0]), str(block.args[1]), int(block.args[2])
-        context = {"run_id": run_id, "only": only, "before": before}
+        newest, oldest = steps.last_seq(run_id), steps.oldest_seq(run_id)
+        context = {"run_id": run_id, "only": only, "before": before, "removed": _removed() if newest and oldest != 1 else ""}
         if only:
             window = steps.window(run_id, before=before or None, only=only)
             return {**context, "lines": window.lines, "earlier": window.earlier}
-        newest = steps.last_seq(run_id)
         last = min(before - 1, newest) if before else newest
-        first = max(_begin(last) - steps.WINDOW + PART, 1)
+        begin = _begin(oldest or newest + PART)  # what retention has removed makes no parts
+        first = max(_begin(last) - steps.WINDOW + PART, begin)
         part, team_pk = Part(), block.team or 0
         parts = [part.block(run_id, at, newest, team_pk) for at in range(first, last + 1, PART)]
-        return {**context, "parts": parts, "earlier": first if first > 1 else None}
+        return {**context, "parts": parts, "earlier": first if first > begin else None}
 
 
 class Part(Many):
@@ -67,6 +70,11 @@ class Part(Many):
             lines = steps.between(run_id, set(spans.values()))
             found |= {name: {"run_id": run_id, "lines": lines[span]} for name, span in spans.items()}
         return found
+
+
+def _removed() -> str:
+    days = settings.KEEP_STEPS_DAYS
+    return f"Steps older than {days:g} days were removed." if days else "The steps of this attempt were removed."
 
 
 def _begin(seq: int) -> int:

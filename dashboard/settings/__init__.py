@@ -183,6 +183,10 @@ DAY_USD = env.number("CREWDESK_DAY_USD", DEFAULT_SERVER_USD_A_DAY, low=0.01, hig
 WORKER_SLOTS = int(env.number("CREWDESK_WORKER_SLOTS", 8, low=1, high=500))
 CLAUDE_CLI = env.text("CREWDESK_CLAUDE_CLI")  # empty: the one that the SDK's wheel carries
 REHEARSE = env.flag("CREWDESK_REHEARSE", default=False)
+FOR_EVER, LONGEST_DAYS = 0, 36_500
+KEEP_STEPS_DAYS = env.number("CREWDESK_KEEP_STEPS_DAYS", FOR_EVER, low=0, high=LONGEST_DAYS)
+KEEP_TRANSCRIPTS_DAYS = env.number("CREWDESK_KEEP_TRANSCRIPTS_DAYS", FOR_EVER, low=0, high=LONGEST_DAYS)
+KEEP_EVENTS_DAYS = env.number("CREWDESK_KEEP_EVENTS_DAYS", FOR_EVER, low=0, high=LONGEST_DAYS)
 ONCALL_URL = env.text("CREWDESK_ONCALL_URL")  # a web hook; a secret: never shown or logged. Empty: nobody is told outside
 ONCALL_AFTER_MIN = env.number("CREWDESK_ONCALL_AFTER", 10, low=1, high=10_080)
 

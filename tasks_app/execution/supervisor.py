@@ -20,7 +20,7 @@ from django.db import connection
 
 from tasks_app import wake
 from tasks_app.domain.leases import FENCE_OFF_S, HEARTBEAT_S
-from tasks_app.execution import db, drive, oncall
+from tasks_app.execution import ageing, db, drive, oncall
 from tasks_app.execution.environment import key_source
 from tasks_app.execution.port import RunPort
 from tasks_app.runners.port import Directive
@@ -62,7 +62,7 @@ class Supervisor:
 
     def _live(self) -> None:
         asyncio.set_event_loop(self._loop)
-        for work in (self._beat(), self._sweep(), self._tell(), self._listen()):
+        for work in (self._beat(), self._sweep(), self._tell(), self._listen(), ageing.look_after()):
             self._loop.create_task(work)
         self._loop.run_forever()
 

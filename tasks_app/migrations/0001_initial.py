@@ -368,7 +368,7 @@ class Migration(migrations.Migration):
                 ('mtime_ms', models.BigIntegerField()),
             ],
             options={
-                'indexes': [models.Index(fields=['project_key', 'session_id', 'subpath', 'id'], name='transcript_order')],
+                'indexes': [models.Index(fields=['session_id', 'subpath', 'id'], name='transcript_order')],
                 'constraints': [models.UniqueConstraint(fields=('project_key', 'session_id', 'subpath', 'uuid'), name='transcript_line_once')],
             },
         ),

@@ -14,7 +14,7 @@ class TranscriptEntry(models.Model):
     mtime_ms = models.BigIntegerField()
 
     class Meta:
-        indexes = (models.Index(fields=["project_key", "session_id", "subpath", "id"], name="transcript_order"),)
+        indexes = (models.Index(fields=["session_id", "subpath", "id"], name="transcript_order"),)  # sessions have unique ids
         constraints = (
             models.UniqueConstraint(fields=["project_key", "session_id", "subpath", "uuid"], name="transcript_line_once"),
         )

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Min, Q
 
 from tasks_app.domain.statuses import RunStatus, StepKind
 from tasks_app.models import Run, Step
@@ -110,6 +110,11 @@ def window(run_id: str, *, before: int | None = None, only: str = "", limit: int
 def last_seq(run_id: str) -> int:
     """Return the number of the newest step of a run; 0 before the first."""
     return Run.objects.filter(pk=run_id).values_list("last_seq", flat=True).first() or 0
+
+
+def oldest_seq(run_id: str) -> int | None:
+    """Return the number of the oldest step that is kept; None where there is none (any more)."""
+    return Step.objects.filter(run_id=run_id).aggregate(seq=Min("seq"))["seq"]  # type: ignore[no-any-return]
 
 
 def between(run_id: str, spans: Collection[tuple[int, int]]) -> dict[tuple[int, int], tuple[StepLine, ...]]:

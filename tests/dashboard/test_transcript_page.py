@@ -1,0 +1,55 @@
+"""The transcript on an agent's page: what retention has removed is said, in place of an empty list."""
+
+import pytest
+from django.urls import reverse
+
+from tasks_app.models import Run, Step
+from tests import factories as make
+from tests.dashboard.conftest import words_of
+
+REMOVED = "Steps older than 30 days were removed."
+
+
+@pytest.fixture
+def run(team, settings):
+    settings.KEEP_STEPS_DAYS = 30
+    found = make.RunFactory(task__team=team, agent__team=team, ended=True)
+    for number in range(1, 51):
+        make.StepFactory(run=found, seq=number, text=f"Word {number}.")
+    Run.objects.filter(pk=found.pk).update(last_seq=50)
+    return found
+
+
+def words(desk, run, **query):
+    return words_of(desk.get(reverse("agent", args=[run.agent_id]), {"run": run.pk, **query}))
+
+
+def test_what_is_all_there_says_nothing_of_it(desk, run):
+    assert "Word 1." in words(desk, run)
+    assert REMOVED not in words(desk, run)
+
+
+@pytest.mark.parametrize("query", [{}, {"only": "text"}])
+def test_steps_that_were_removed_are_not_an_attempt_that_did_nothing(desk, run, query):
+    Step.objects.filter(run=run).delete()
+    assert REMOVED in words(desk, run, **query)
+    assert "Nothing" not in words(desk, run, **query)
+
+
+def test_where_the_end_is_left_it_is_shown_after_the_sentence(desk, run):
+    Step.objects.filter(run=run, seq__lte=45).delete()
+    said = words(desk, run)
+    assert said.index(REMOVED) < said.index("Word 46.")
+    assert "Word 45." not in said
+
+
+def test_after_the_rule_was_taken_back_it_names_no_days(desk, run, settings):
+    settings.KEEP_STEPS_DAYS = 0
+    Step.objects.filter(run=run).delete()
+    assert "The steps of this attempt were removed." in words(desk, run)
+
+
+def test_an_attempt_that_has_not_begun_says_so(desk, run):
+    Run.objects.filter(pk=run.pk).update(last_seq=0)
+    Step.objects.filter(run=run).delete()
+    assert "Nothing yet." in words(desk, run)

@@ -1,0 +1,29 @@
+"""A worker removes what has aged out, beside everything else, and only where a rule is set."""
+
+import asyncio
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from tasks_app.execution import ageing
+from tasks_app.models import Step
+from tests import factories as make
+from tests.factories import ago
+
+
+@pytest.mark.usefixtures("database_threads")
+async def test_a_worker_removes_what_has_aged_out(settings):
+    settings.KEEP_STEPS_DAYS = 30
+    await sync_to_async(lambda: make.StepFactory(run=make.RunFactory(ended=True, ended_at=ago(days=31))))()
+    looking = asyncio.ensure_future(ageing.look_after(every_s=0))
+    try:
+        async with asyncio.timeout(10):
+            while await sync_to_async(Step.objects.exists)():  # noqa: ASYNC110 - the database is what is watched
+                await asyncio.sleep(0.01)
+    finally:
+        looking.cancel()
+        await asyncio.gather(looking, return_exceptions=True)
+
+
+async def test_without_a_rule_no_worker_looks_at_all():
+    await asyncio.wait_for(ageing.look_after(every_s=60), timeout=1)
