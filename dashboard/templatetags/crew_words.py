@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 from django import template
 
-from dashboard.templatetags.crew_format import tokens, usd, usd_short
+from dashboard.templatetags.crew_format import cost, tokens, usd, usd_short
+from tasks_app.decision_kinds.registry import choice_word
 from tasks_app.domain.graph import Why
 from tasks_app.domain.statuses import REASON_WORD, DecisionKind
 from tasks_app.selectors.states import AgentState, TaskState, TeamState
@@ -12,6 +13,7 @@ from tasks_app.selectors.tasks import Obstacle, TaskCard
 from tasks_app.selectors.teams import Counts, TeamSummary
 
 register = template.Library()
+register.filter("choice_word", choice_word)
 
 
 class Look(NamedTuple):
@@ -71,21 +73,6 @@ KIND: dict[str, Look] = {
     DecisionKind.BUDGET: Look("Budget", "coins", "s-wait"),
     DecisionKind.STALL: Look("Quiet agent", "clock", "s-wait"),
 }
-CHOICE: dict[str, str] = {
-    "allow": "allowed once",
-    "allow_rule": "allowed in this task",
-    "deny": "denied",
-    "approve": "approved",
-    "approve_changes": "approved with changes",
-    "revise": "sent back",
-    "answer": "answered",
-    "dismiss": "dismissed",
-    "raise": "budget raised",
-    "smaller_model": "to finish with a smaller model",
-    "stop": "stopped",
-    "wait": "to wait",
-    "retry": "retried",
-}
 WHY: dict[Why, str] = {
     Why.FAILED: "failed",
     Why.CANCELLED: "was cancelled",
@@ -98,12 +85,6 @@ WHY: dict[Why, str] = {
 def look(state: str, family: str) -> Look:
     """Return how a state of the family `task`, `agent`, `team`, `run` or `kind` looks."""
     return {"task": TASK, "agent": AGENT, "team": TEAM, "run": RUN, "kind": KIND}[family][state]
-
-
-@register.filter
-def choice_word(choice: str) -> str:
-    """What the lead decided, as a participle: `allowed once`."""
-    return CHOICE.get(choice, choice or "closed")
 
 
 @register.filter
@@ -151,7 +132,7 @@ def segments(counts: Counts) -> list[tuple[str, float, float]]:
 @register.filter
 def spending(team: TeamSummary) -> str:
     """`$41.20 of $60 · 69% · warn · 1.84 M tok`; above the budget `over by $2.10 · new tasks held`."""
-    parts = [usd(team.used_usd) + (f" of {usd_short(team.budget_usd)}" if team.budget_usd is not None else "")]
+    parts = [cost(team.used_usd, team.cost_partial) + (f" of {usd_short(team.budget_usd)}" if team.budget_usd is not None else "")]
     percent = team.percent
     if percent is not None and percent < 100:
         parts.append(f"{percent}%" + (" · critical" if percent >= 90 else " · warn" if percent >= 80 else ""))

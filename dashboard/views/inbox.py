@@ -16,8 +16,8 @@ from dashboard.panels.decision import Decision
 from dashboard.panels.inbox_counts import InboxCounts
 from dashboard.panels.inbox_list import InboxList
 from dashboard.panels.structure import InboxStructure
-from dashboard.templatetags.crew_words import choice_word
 from dashboard.views.page import Page
+from tasks_app.decision_kinds.registry import choice_word
 from tasks_app.domain.errors import DomainError, NotFound
 from tasks_app.domain.statuses import DecisionKind
 from tasks_app.selectors import inbox as selector

@@ -22,7 +22,8 @@ class Given:
 class Kind(Protocol):
     """A module in this package: everything one kind of decision needs, without a table of its own."""
 
-    CHOICES: tuple[str, ...]
+    CHOICES: Mapping[str, str]
+    """The answers there are, each with the participle in which people read it: `allow` is `allowed once`."""
     GRANTS: frozenset[str]
     """Choices that let the asked call happen: after parking the agent must repeat it exactly."""
     STANDING: frozenset[str]

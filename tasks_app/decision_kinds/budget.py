@@ -7,7 +7,7 @@ from typing import Any
 from tasks_app.decision_kinds.base import Given
 from tasks_app.domain.errors import Invalid
 
-CHOICES = ("raise", "smaller_model", "stop")
+CHOICES = {"raise": "budget raised", "smaller_model": "to finish with a smaller model", "stop": "stopped"}
 GRANTS: frozenset[str] = frozenset()
 STANDING: frozenset[str] = frozenset()
 SHARED = ("team", "server")

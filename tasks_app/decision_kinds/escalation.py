@@ -7,7 +7,7 @@ from tasks_app.decision_kinds.base import Given
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.text import one_line
 
-CHOICES = ("answer",)
+CHOICES = {"answer": "answered"}
 GRANTS: frozenset[str] = frozenset()
 STANDING: frozenset[str] = frozenset()
 

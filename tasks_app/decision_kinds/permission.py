@@ -8,7 +8,7 @@ from tasks_app.decision_kinds.base import Given
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.text import one_line
 
-CHOICES = ("allow", "allow_rule", "deny")
+CHOICES = {"allow": "allowed once", "allow_rule": "allowed in this task", "deny": "denied"}
 GRANTS = frozenset({"allow", "allow_rule"})
 STANDING = frozenset({"allow_rule"})
 

@@ -5,8 +5,9 @@ from typing import Any
 
 from tasks_app.decision_kinds.base import Given
 from tasks_app.domain.errors import Invalid
+from tasks_app.domain.text import clean, strip_ansi
 
-CHOICES = ("approve", "approve_changes", "revise")
+CHOICES = {"approve": "approved", "approve_changes": "approved with changes", "revise": "sent back"}
 GRANTS: frozenset[str] = frozenset()
 STANDING: frozenset[str] = frozenset()
 
@@ -18,13 +19,20 @@ def title(payload: Mapping[str, Any], agent: str) -> str:
 
 
 def check(given: Given, payload: Mapping[str, Any]) -> Given:
-    """A plan sent back needs comments; an approval with changes needs the changed text."""
+    """A plan sent back needs comments; an approval with changes needs a text that is another one."""
     if given.choice == "revise" and not given.note.strip():
         raise Invalid("Say what to change: the agent revises the plan by your words.", field="note")
     text = str(given.data.get("plan") or "").strip()
     if given.choice == "approve_changes" and not text:
         raise Invalid("The changed plan is empty. Edit the text, or approve it as it is.", field="plan")
+    if given.choice == "approve_changes" and _lines(text) == _lines(str(payload.get("plan") or "")):
+        raise Invalid("Nothing in the plan was changed. Edit the text first, or approve the plan as it is.", field="plan")
     return Given(given.choice, given.note, {"plan": text} if given.choice == "approve_changes" else {})
+
+
+def _lines(text: str) -> list[str]:
+    """The lines that a person sees: what a form does to line ends and a page to hidden characters is no change."""
+    return [line.rstrip() for line in strip_ansi(clean(text)).strip().splitlines()]
 
 
 def tell(given: Given, payload: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from tasks_app.decision_kinds.base import Given
 from tasks_app.domain.errors import Invalid, Problems
 from tasks_app.domain.text import one_line
 
-CHOICES = ("answer", "dismiss")
+CHOICES = {"answer": "answered", "dismiss": "left to the agent"}
 GRANTS: frozenset[str] = frozenset()
 STANDING: frozenset[str] = frozenset()
 

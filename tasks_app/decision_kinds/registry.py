@@ -1,5 +1,7 @@
 """Where each kind of decision lives."""
 
+from collections import ChainMap
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from typing import cast
@@ -21,3 +23,13 @@ KINDS: dict[DecisionKind, str] = {
 def get(kind: str) -> Kind:
     """Return the module of a kind; raises ValueError for an unknown word."""
     return cast(Kind, import_module(KINDS[DecisionKind(kind)]))
+
+
+@cache
+def _choices() -> Mapping[str, str]:
+    return ChainMap(*(dict(get(kind).CHOICES) for kind in KINDS))
+
+
+def choice_word(choice: str) -> str:
+    """Return what was decided, for people: `allowed once`; the choice itself where no kind knows it, `closed` for none."""
+    return _choices().get(choice, choice.replace("_", " ") or "closed")

@@ -5,7 +5,7 @@ from typing import Any
 
 from tasks_app.decision_kinds.base import Given
 
-CHOICES = ("wait", "retry", "stop")
+CHOICES = {"wait": "to wait", "retry": "to be tried again", "stop": "stopped"}
 GRANTS: frozenset[str] = frozenset()
 STANDING: frozenset[str] = frozenset()
 

@@ -78,7 +78,7 @@ def shown(detail: Detail) -> list[str]:
     choices = ", ".join(registry.get(item.kind.value).CHOICES)
     if item.open:
         return [*lines, "", f"Answer with --choice: {choices}   (version {detail.version})"]
-    how = f"{detail.choice} by {detail.answered_by}" if detail.answered_by else detail.closed_why
+    how = f"{registry.choice_word(detail.choice)} by {detail.answered_by}" if detail.answered_by else detail.closed_why
     return [*lines, "", f"{item.status.value}: {how}"]
 
 

@@ -208,7 +208,7 @@ def must_be_open(decision: Decision) -> None:
     if decision.status == DecisionStatus.ANSWERED.value:
         at = f"{decision.answered_at:%H:%M:%S} UTC"
         raise AlreadyAnswered(
-            f"Already decided by {decision.answered_by} at {at}: {decision.choice.replace('_', ' ')}.",
+            f"Already decided by {decision.answered_by} at {at}: {registry.choice_word(decision.choice)}.",
             answered_by=decision.answered_by,
             answered_at=at,
         )

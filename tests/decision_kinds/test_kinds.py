@@ -29,6 +29,14 @@ def test_every_kind_declares_all_that_is_needed(kind):
     assert module.title({}, "builder-1"), "a title for whatever came"
 
 
+def test_every_answer_has_one_word_for_people_whatever_kind_it_belongs_to():
+    for kind in DecisionKind:
+        for choice, word in registry.get(kind.value).CHOICES.items():
+            assert registry.choice_word(choice) == word, "two kinds say the same answer in different words"
+            assert "_" not in word
+    assert registry.choice_word("") == "closed"
+
+
 def test_an_unknown_kind_is_an_error():
     with pytest.raises(ValueError, match="wish"):
         registry.get("wish")
@@ -71,6 +79,14 @@ BAD = [
     ("plan", "revise", {}, None, "note", "Say what to change"),
     ("plan", "approve_changes", {"plan": "  "}, None, "plan", "empty"),
     ("plan", "approve_changes", {}, None, "plan", "empty"),
+    (
+        "plan",
+        "approve_changes",
+        {"plan": "\r\n1. Do it  \r\n2. Test"},
+        {"plan": "1. Do it\n2. Test\x1b[0m\n"},
+        "plan",
+        "Nothing in the plan",
+    ),
     ("question", "answer", {}, None, "answers[0]", "has no answer"),
     ("question", "answer", {"answers": {QUESTION: "  "}}, None, "answers[0]", "has no answer"),
     ("question", "answer", {"answers": {QUESTION: []}}, None, "answers[0]", "has no answer"),

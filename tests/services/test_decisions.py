@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 import time_machine
 
+from tasks_app.decision_kinds import registry
 from tasks_app.domain.errors import AlreadyAnswered, DecisionGone, Forbidden, Invalid, LeaseLost, NotFound, Stale
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, Reason
 from tasks_app.models import Decision, Event, Run, TaskRule, Team
@@ -19,9 +20,10 @@ pytestmark = pytest.mark.django_db
 def test_the_first_answer_wins_and_the_second_is_refused_and_names_the_first(kind):
     held, decision = opened(kind=kind)
     choice, data = CHOICE[kind]
+    word = registry.choice_word(choice)
     answered = world.answer(decision, choice, data=data, by="ada")
     assert (answered.status, answered.choice, answered.answered_by) == ("answered", choice, "ada")
-    with pytest.raises(AlreadyAnswered, match=r"Already decided by ada at \d\d:\d\d:\d\d UTC: " + choice) as refused:
+    with pytest.raises(AlreadyAnswered, match=r"Already decided by ada at \d\d:\d\d:\d\d UTC: " + word) as refused:
         world.answer(decision, choice, data=data, by="bob")
     assert refused.value.facts["answered_by"] == "ada"
     assert Decision.objects.get().answered_by == "ada"

@@ -28,12 +28,6 @@ def test_every_reason_has_words_of_its_own():
     assert set(REASON_WORD) == set(Reason)
 
 
-def test_every_choice_of_every_kind_is_a_word():
-    for kind in DecisionKind:
-        for choice in registry.get(kind).CHOICES:
-            assert words.choice_word(choice) in words.CHOICE.values()
-
-
 def test_progress_leaves_out_what_is_zero_except_done():
     counts = Counts(done=41, in_flight=5, waiting=2, blocked=1, failed=1, queued=9)
     assert words.progress(counts) == "41 of 59 done · 5 in flight · 2 waiting · 1 blocked · 1 failed · 9 queued"
