@@ -57,7 +57,7 @@ def read(source: str | bytes) -> Document:
     except yaml.MarkedYAMLError as error:
         raise _syntax(error, text) from error
     except yaml.YAMLError as error:
-        raise _refuse(f"It is not readable YAML: {cut(str(error), 200)}") from error
+        raise _refuse(f"It is not readable YAML: {cut(str(error), 200)}", fix="Save it as plain UTF-8 text.") from error
     builder.problems.raise_if_any("The file cannot be read.")
     return Document(builder.root, builder.lines)
 

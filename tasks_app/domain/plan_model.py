@@ -16,6 +16,7 @@ MAX_AGENTS: Final = 200
 MAX_TASKS: Final = 1000
 PRIORITIES: Final = {"high": 2, "normal": 5, "low": 8}
 EXPECTED_MINUTES: Final = (5.0, 30.0)
+MAX_MINUTES: Final = 10_080
 KEY_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 RESERVED_NAMES: Final = frozenset({"lead", "system", "all", "everyone", "human", "user"})
 """Names that mean someone else wherever an agent is named."""
@@ -25,16 +26,25 @@ def _priority(value: Any) -> Any:
     if isinstance(value, str) and value.strip().lower() in PRIORITIES:
         return PRIORITIES[value.strip().lower()]
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 9:
-        raise PydanticCustomError("priority", "must be high, normal, low, or a number from 0 (first) to 9 (last)")
+        raise _refusal("is not a priority.", "Write high, normal, low, or a number from 0 (first) to 9 (last).")
     return value
 
 
 def _minutes(value: Any) -> Any:
     pair = [0, value] if isinstance(value, int | float) else value
     numbers = isinstance(pair, list | tuple) and len(pair) == 2 and all(_is_number(one) for one in pair)
-    if not numbers or not 0 <= pair[0] <= pair[1] <= 10_080 or pair[1] == 0:
-        raise PydanticCustomError("minutes", "must be minutes such as 20, or a window such as [5, 30], at most 10080 (a week)")
+    if not numbers:
+        raise _refusal("must be minutes.", "Write one number such as 20, or two such as [5, 30].")
+    if not all(0 <= one <= MAX_MINUTES for one in pair) or pair[1] == 0:
+        raise _refusal(f"must be minutes above 0 and at most {MAX_MINUTES} (a week).", "Write, for example, [5, 30].")
+    if pair[0] > pair[1]:
+        raise _refusal("is the wrong way round: the shorter time comes first.", f"Write [{pair[1]:g}, {pair[0]:g}].")
     return tuple(float(one) for one in pair)
+
+
+def _refusal(message: str, fix: str) -> PydanticCustomError:
+    """A refused value: what is wrong with it, and how to mend it."""
+    return PydanticCustomError("refused", "{why}", {"why": message, "fix": fix})
 
 
 def _is_number(value: Any) -> bool:
@@ -49,18 +59,18 @@ def _rule(value: str) -> str:
     try:
         return rule_syntax.parse(value).text
     except Invalid as error:
-        raise PydanticCustomError("rule", "{why}", {"why": error.message}) from error
+        raise _refusal(error.message.removesuffix(rule_syntax.FORM).strip(), rule_syntax.FORM) from error
 
 
 def _beside(value: str) -> str:
     if paths.outside(value, "/plan") or value.startswith("/"):
-        raise PydanticCustomError("beside", "must be a path beside or below the plan file, such as rehearsal.yaml")
+        raise _refusal("must be a path beside or below the plan file.", "Write, for example, rehearsal.yaml.")
     return value
 
 
 def _agent_name(value: str) -> str:
     if value.casefold() in RESERVED_NAMES:
-        raise PydanticCustomError("reserved", "is reserved: it means someone else in messages and pages")
+        raise _refusal(f'"{value}" is reserved: it means someone else in messages.', f'Rename it, for example to "{value}-1".')
     return value
 
 
@@ -106,11 +116,11 @@ class Workspace(Strict):
     @model_validator(mode="after")
     def _check_ref(self) -> Self:
         if self.ref is not None and self.mode != "git":
-            raise PydanticCustomError("ref", "a ref needs mode: git")
+            raise _refusal("A ref needs mode: git.", "Add mode: git, or leave the ref out.")
         if self.ref is not None and not re.fullmatch(r"[\w][\w./@^~-]*", self.ref):
-            raise PydanticCustomError("ref", "the ref must be a branch, tag or commit")
+            raise _refusal("The ref is no branch, tag or commit.", "Write, for example, main or v1.2.")
         if self.mode != "copy" and not self.path:
-            raise PydanticCustomError("path", "mode {mode} needs a path", {"mode": self.mode})
+            raise _refusal(f"Mode {self.mode} needs a path.", "Add path: and the folder, or leave the mode out.")
         return self
 
 

@@ -38,7 +38,7 @@ def words(error: ErrorDetails) -> tuple[Path, str, str]:
     saying = _SAYINGS.get(kind)
     if saying:
         return (path, *saying(context, field, error.get("input")))
-    return path, f"{error['msg']}.", ""
+    return path, f"{error['msg']}.", "See docs/plan-files.md for what goes here."
 
 
 def _fields_at(path: Path) -> list[str]:
@@ -59,14 +59,14 @@ def _model_in(annotation: Any) -> Any:
 Saying = Callable[[Mapping[str, Any], str, Any], tuple[str, str]]
 
 
-def _fixed(message: str, fix: str = "") -> Saying:
+def _fixed(message: str, fix: str) -> Saying:
     return lambda _context, _field, _value: (message, fix)
 
 
 def _not_text(_context: Mapping[str, Any], _field: str, value: Any) -> tuple[str, str]:
     if isinstance(value, bool | int | float):
         return f"must be a text, not {'true or false' if isinstance(value, bool) else 'a number'}.", "Put it in quotes."
-    return f"must be a text, not a {'list' if isinstance(value, list) else 'mapping'}.", ""
+    return f"must be a text, not a {'list' if isinstance(value, list) else 'mapping'}.", "Write one text here."
 
 
 def _not_list(_context: Mapping[str, Any], field: str, value: Any) -> tuple[str, str]:
@@ -81,14 +81,14 @@ def _too_short(context: Mapping[str, Any], field: str, value: Any) -> tuple[str,
 def _choices(context: Mapping[str, Any], _field: str, value: Any) -> tuple[str, str]:
     expected = str(context.get("expected", "")).replace("'", "")
     known = [one for part in expected.split(" or ") for one in part.split(", ")]
-    return f"must be one of {expected}.", did_you_mean(str(value), known) if isinstance(value, str) else ""
+    return f"must be one of {expected}.", did_you_mean(str(value), known) if isinstance(value, str) else f"Write {known[0]}."
 
 
 def _bound(phrase: str, name: str) -> Saying:
     def say(context: Mapping[str, Any], _field: str, value: Any) -> tuple[str, str]:
         limit = context.get(name)
         shown = int(limit) if isinstance(limit, float) and limit.is_integer() else limit
-        return f"must be {phrase} {shown}, not {value}.", ""
+        return f"must be {phrase} {shown}, not {value}.", "Change the number, or leave the field out."
 
     return say
 
@@ -102,26 +102,27 @@ def _too_long(context: Mapping[str, Any], _field: str, value: Any) -> tuple[str,
 
 
 def _pattern(_context: Mapping[str, Any], field: str, value: Any) -> tuple[str, str]:
-    return f'"{str(value)[:60]}" is not a possible {field}.', _PATTERNS.get(field, "")
+    return f'"{str(value)[:60]}" is not a possible {field}.', _PATTERNS.get(field, "Write another one.")
 
 
-def _custom(suffix: str = "") -> Saying:
-    return lambda context, _field, _value: (f"{context.get('why', '')}{suffix}", "")
+def _refused(context: Mapping[str, Any], _field: str, _value: Any) -> tuple[str, str]:
+    """The plan's own checks bring their words along."""
+    return str(context.get("why", "")), str(context.get("fix", ""))
 
 
 _SAYINGS: Final[Mapping[str, Saying]] = {
     "string_type": _not_text,
     "tuple_type": _not_list,
     "list_type": _not_list,
-    "model_type": _fixed("must be a mapping of fields."),
-    "model_attributes_type": _fixed("must be a mapping of fields."),
-    "dict_type": _fixed("must be a mapping of names and values."),
-    "int_type": _fixed("must be a whole number."),
-    "int_from_float": _fixed("must be a whole number."),
-    "float_type": _fixed("must be a number."),
-    "finite_number": _fixed("must be a finite number."),
-    "bool_type": _fixed("must be true or false."),
-    "bool_parsing": _fixed("must be true or false."),
+    "model_type": _fixed("must be a mapping of fields.", "Write name: value, one a line."),
+    "model_attributes_type": _fixed("must be a mapping of fields.", "Write name: value, one a line."),
+    "dict_type": _fixed("must be a mapping of names and values.", "Write name: value, one a line."),
+    "int_type": _fixed("must be a whole number.", "Write digits without quotes, such as 3."),
+    "int_from_float": _fixed("must be a whole number.", "Write digits without quotes, such as 3."),
+    "float_type": _fixed("must be a number.", "Write digits without quotes, such as 2.5."),
+    "finite_number": _fixed("must be a finite number.", "Write digits without quotes, such as 2.5."),
+    "bool_type": _fixed("must be true or false.", "Write true or false, without quotes."),
+    "bool_parsing": _fixed("must be true or false.", "Write true or false, without quotes."),
     "literal_error": _choices,
     "greater_than": _bound("more than", "gt"),
     "greater_than_equal": _bound("at least", "ge"),
@@ -132,5 +133,5 @@ _SAYINGS: Final[Mapping[str, Saying]] = {
     "string_too_long": _too_long,
     "too_long": _too_many,
     "string_pattern_mismatch": _pattern,
-    "rule": _custom(),
+    "refused": _refused,
 }

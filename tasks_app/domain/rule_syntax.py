@@ -9,6 +9,7 @@ from typing import Final
 from tasks_app.domain.errors import Invalid
 
 MAX_RULE: Final = 1000
+FORM: Final = "Write a tool name, or a tool and what it may do: Bash(npm run test *)."
 _RULE = re.compile(r"(?P<tool>[A-Za-z][\w-]*\*?)(?:\((?P<specifier>.*)\))?", re.DOTALL | re.ASCII)
 _PARAMETER = re.compile(r"[A-Za-z_]\w*:.+", re.DOTALL)
 READERS: Final = frozenset({"Read", "Grep", "Glob", "LS", "NotebookRead"})
@@ -38,9 +39,7 @@ def parse(rule: str) -> Rule:
     text = rule.strip()
     found = _RULE.fullmatch(text) if len(text) <= MAX_RULE else None
     if not found or "\0" in text:
-        raise Invalid(
-            f"{rule[:80]!r} is not a permission rule. Write a tool name, or a tool and what it may do: Bash(npm run test *)."
-        )
+        raise Invalid(f"{rule[:80]!r} is not a permission rule. {FORM}")
     tool, specifier = found["tool"], found["specifier"]
     _check_tool(tool)
     if specifier is not None:

@@ -168,6 +168,12 @@ def test_a_bad_plan_names_every_error_at_once():
         ({"priority": 10}, "tasks[1].priority", "high, normal, low"),
         ({"priority": True}, "tasks[1].priority", "high, normal, low"),
         ({"expected_minutes": 0}, "tasks[1].expected_minutes", "must be minutes"),
+        (
+            {"expected_minutes": [30, 5]},
+            "tasks[1].expected_minutes",
+            "the wrong way round: the shorter time comes first. Write [5, 30].",
+        ),
+        ({"expected_minutes": [5, 10_081]}, "tasks[1].expected_minutes", "at most 10080 (a week)"),
         ({"expected_minutes": [1, 2, 3]}, "tasks[1].expected_minutes", "must be minutes"),
         ({"expected_minutes": float("nan")}, "tasks[1].expected_minutes", "must be minutes"),
         ({"budget": {"usd": 0}}, "tasks[1].budget.usd", "must be more than 0"),
@@ -182,6 +188,7 @@ def test_each_mistake_in_a_task_is_said_with_its_fix(fields, path, words):
     assert found.path == path
     assert words in str(found)
     assert found.line is not None
+    assert found.fix
 
 
 @pytest.mark.parametrize(
@@ -191,6 +198,8 @@ def test_each_mistake_in_a_task_is_said_with_its_fix(fields, path, words):
         ({"team": None}, "", "team is missing"),
         ({"agents": []}, "agents", "is empty"),
         ({"tasks": {}}, "tasks", "must be a list"),
+        ({"agents": [{"name": "Lead", "role": "builder"}]}, "agents[0].name", 'Rename it, for example to "Lead-1".'),
+        ({"permissions": {"allow": ["Bash("]}}, "permissions.allow[0]", "is not a permission rule. Write a tool name"),
         ({"agents": ["ann"]}, "agents[0]", "mapping of fields"),
         ({"workspace": {"path": "x", "ref": "main"}}, "workspace", "needs mode: git"),
         ({"workspace": {"path": "x", "mode": "git", "ref": "--upload-pack=x"}}, "workspace", "branch, tag or commit"),
@@ -208,6 +217,7 @@ def test_each_mistake_at_the_top_is_said_with_its_fix(fields, path, words):
     (found,) = problems({**GOOD, **fields})
     assert found.path == path
     assert words in str(found)
+    assert found.fix
 
 
 @pytest.mark.parametrize("text", ["", "# nothing", "- a", "just text", "3"])
