@@ -105,6 +105,8 @@ class Scripted:
             yield f"run {run.pk}: {said} output tokens counted, {output} scripted"
         if undisturbed and abs(scripted - counted) > SLACK_USD:
             yield f"run {run.pk}: cost {counted:.6f}, scripted {scripted:.6f}"
+        if counted + SLACK_USD < scripted and not run.cost_partial and run.cost_usd is not None:
+            yield f"run {run.pk}: its cost of {counted:.6f} is not all ({scripted:.6f} scripted), and it does not say so"
         if not strange and (said > output or counted > scripted + SLACK_USD):
             yield f"run {run.pk}: more was counted ({said} output, {counted:.6f} USD) than scripted ({output}, {scripted:.6f})"
         self.sums.messages += len(known)

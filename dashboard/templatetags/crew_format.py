@@ -42,6 +42,21 @@ def usd(value: Decimal | float | str | None) -> str:
     return "<$0.01" if 0 < amount < Decimal("0.01") else f"${amount:,.2f}"
 
 
+COST_PARTIAL = "A process ended before it reported what its last turn cost. Its tokens are counted, its cost is not."
+
+
+@register.filter
+def cost(value: Decimal | None, partial: bool) -> str:
+    """`$4.62`, or `at least $4.62` where a process ended before it could report what its last turn cost."""
+    return f"at least {usd(value)}" if partial and value is not None else usd(value)
+
+
+@register.filter
+def cost_hint(partial: bool) -> str:
+    """Why a cost is only the least it can be; nothing where it is whole."""
+    return COST_PARTIAL if partial else ""
+
+
 @register.filter
 def usd_short(value: Decimal | float | None) -> str:
     """A budget: `$60`, or `$4.50` where cents matter."""

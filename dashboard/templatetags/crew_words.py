@@ -131,8 +131,9 @@ def segments(counts: Counts) -> list[tuple[str, float, float]]:
 
 @register.filter
 def spending(team: TeamSummary) -> str:
-    """`$41.20 of $60 · 69% · warn · 1.84 M tok`; above the budget `over by $2.10 · new tasks held`."""
-    parts = [cost(team.used_usd, team.cost_partial) + (f" of {usd_short(team.budget_usd)}" if team.budget_usd is not None else "")]
+    """`$41.20 of $60 · 69% · warn · 1.84 M tok` (`at least $41.20 …`); above the budget `over by $2.10 · new tasks held`."""
+    budget = f" of {usd_short(team.budget_usd)}" if team.budget_usd is not None else ""
+    parts = [cost(team.used_usd, team.cost_partial) + budget]
     percent = team.percent
     if percent is not None and percent < 100:
         parts.append(f"{percent}%" + (" · critical" if percent >= 90 else " · warn" if percent >= 80 else ""))

@@ -69,6 +69,7 @@ def as_json(status: Status) -> dict[str, Any]:
             "waiting": team.waiting,
             "used_tokens": team.used_tokens,
             "used_usd": team.used_usd,
+            "cost_partial": team.cost_partial,
             "budget_usd": team.budget_usd,
             "budget_tokens": team.budget_tokens,
         },
@@ -116,7 +117,8 @@ def _why_pending(card: TaskCard) -> str:
 
 def _header(status: Status) -> Text:
     team, counts = status.team, status.team.counts
-    money = f"${team.used_usd:.2f}" if team.used_usd is not None else "cost unknown"
+    least = "at least " if team.cost_partial else ""
+    money = f"{least}${team.used_usd:.2f}" if team.used_usd is not None else "cost unknown"
     budget = f" of ${team.budget_usd:.2f}" if team.budget_usd is not None else ""
     facts = [f"{counts.done} of {counts.total} tasks completed", f"{words.tokens(team.used_tokens)} tokens", money + budget]
     if team.waiting:
@@ -179,6 +181,9 @@ def task_json(card: TaskCard) -> dict[str, Any]:
         "attempts": card.attempts,
         "attempts_allowed": card.attempts_allowed,
         "completed_by": card.completed_by or None,
+        "used_tokens": card.used_tokens,
+        "used_usd": card.used_usd or None,
+        "cost_partial": card.cost_partial,
     }
 
 
@@ -194,4 +199,5 @@ def _agent_json(card: AgentCard, now: dt.datetime) -> dict[str, Any]:
         "elapsed_s": int((now - started).total_seconds()) if started else None,
         "used_tokens": card.used_tokens,
         "used_usd": card.used_usd,
+        "cost_partial": card.cost_partial,
     }

@@ -27,6 +27,7 @@ class Agent(models.Model):
     used_tokens = models.BigIntegerField(default=0)
     cached_tokens = models.BigIntegerField(default=0)
     cost_known = models.BooleanField(default=False)
+    cost_partial = models.BooleanField(default=False)  # as of its runs: it has cost at least `used_usd`
     now_text = models.CharField(max_length=200, blank=True)  # what it does right now, one line
     last_event_at = models.DateTimeField(null=True)
     position = models.IntegerField(default=0)

@@ -52,6 +52,8 @@ class Run(models.Model):
     cache_read_tokens = models.BigIntegerField(default=0)
     output_tokens = models.BigIntegerField(default=0)
     cost_usd = models.DecimalField(max_digits=14, decimal_places=6, null=True)  # None: not reported
+    cost_due = models.BooleanField(default=False)  # a turn has begun whose cost its process has not reported yet
+    cost_partial = models.BooleanField(default=False)  # a process ended before it could report: the cost is at least this
     context_tokens = models.BigIntegerField(null=True)
     context_peak = models.BigIntegerField(null=True)
     context_window = models.BigIntegerField(null=True)

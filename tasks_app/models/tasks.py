@@ -30,6 +30,7 @@ class Task(models.Model):
     budget_tokens = models.BigIntegerField(null=True)
     used_usd = models.DecimalField(max_digits=14, decimal_places=6, default=0)
     used_tokens = models.BigIntegerField(default=0)
+    cost_partial = models.BooleanField(default=False)  # as of its runs: it has cost at least `used_usd`
     status = models.CharField(max_length=12, default=TaskStatus.PENDING.value)
     attempts = models.IntegerField(default=0)  # attempts that count
     attempts_allowed = models.IntegerField(default=3)

@@ -26,6 +26,7 @@ class Team(models.Model):
     used_usd = models.DecimalField(max_digits=14, decimal_places=6, default=0)
     used_tokens = models.BigIntegerField(default=0)
     cost_known = models.BooleanField(default=False)  # False: cost was never reported, shown as such
+    cost_partial = models.BooleanField(default=False)  # as of its runs: it has cost at least `used_usd`
     last_seq = models.BigIntegerField(default=0)  # the event counter, row-locked
     last_task_number = models.IntegerField(default=0)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")

@@ -79,6 +79,7 @@ class AgentCard:
     used_tokens: int
     cached_tokens: int
     used_usd: Decimal | None  # None: never reported
+    cost_partial: bool  # it has cost at least this
     last_event_at: dt.datetime | None
     over: bool
 
@@ -176,6 +177,7 @@ def _card(agent: Agent, run: OpenRun | None, ask: OpenAsk | None, now: dt.dateti
         used_tokens=agent.used_tokens,
         cached_tokens=agent.cached_tokens,
         used_usd=agent.used_usd if agent.cost_known else None,
+        cost_partial=agent.cost_partial,
         last_event_at=agent.last_event_at,
         over=run is not None and over_time(run.started_at, run.expected_max, now),
     )

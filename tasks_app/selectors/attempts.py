@@ -31,6 +31,7 @@ class Attempt:
     tokens: int
     cached_tokens: int
     cost_usd: Decimal | None  # None: not reported
+    cost_partial: bool  # it has cost at least this
     peak: ContextUse
     guidance: str
     start_from: str
@@ -127,6 +128,12 @@ def of_task(task_id: int) -> list[Attempt]:
     return [_attempt(run) for run in Run.objects.filter(task_id=task_id).select_related("agent").order_by("attempt")]
 
 
+def neighbours(card: TaskCard) -> tuple[bool, bool]:
+    """Return whether a pending task stands before it in the queue, and whether one stands after it; at most two queries."""
+    same = Task.objects.filter(team_id=card.team_id, priority=card.priority, status=TaskStatus.PENDING)
+    return same.filter(position__lt=card.position).exists(), same.filter(position__gt=card.position).exists()
+
+
 def rule_ids(task_id: int) -> frozenset[int]:
     """Return the rules that belong to a task; one query."""
     return frozenset(TaskRule.objects.filter(task_id=task_id).values_list("pk", flat=True))
@@ -155,6 +162,7 @@ def _attempt(run: Run) -> Attempt:
         tokens=run.input_tokens + run.cache_creation_tokens + cached + run.output_tokens,
         cached_tokens=cached,
         cost_usd=run.cost_usd,
+        cost_partial=run.cost_partial,
         peak=ContextUse(run.context_peak, run.context_window),
         guidance=run.guidance,
         start_from=run.start_from,

@@ -74,6 +74,7 @@ class TaskCard:
     expected_max: float
     used_tokens: int
     used_usd: Decimal
+    cost_partial: bool  # it has cost at least this
     started_at: dt.datetime | None
     completed_at: dt.datetime | None
     completed_by: str
@@ -212,15 +213,18 @@ def _cards(tasks: "Sequence[DerivedTask]", facts: _Facts) -> list[TaskCard]:
     return [_card(task, facts, blockers(task.pk, deps, statuses, failed=facts.failed, dead=dead)) for task in tasks]
 
 
+def _obstacles(facts: _Facts, blocked_by: tuple[Blocker[int], ...]) -> tuple[Obstacle, ...]:
+    return tuple(
+        Obstacle(facts.links[b.node], b.why, facts.links.get(b.root, facts.links[b.node]), b.never)
+        for b in blocked_by
+        if b.node in facts.links
+    )
+
+
 def _card(task: "DerivedTask", facts: _Facts, blocked_by: tuple[Blocker[int], ...]) -> TaskCard:
     crew = facts.crews[task.team_id]
     agent_pk, run = facts.runs.get(task.pk, (None, None))
     state = TaskState(task.state)
-    obstacles = tuple(
-        Obstacle(facts.links[b.node], b.why, facts.links.get(b.root, facts.links[b.node]), b.never)
-        for b in blocked_by
-        if b.node in facts.links and state not in (TaskState.DONE, TaskState.CANCELLED)
-    )
     return TaskCard(
         pk=task.pk,
         team_id=task.team_id,
@@ -238,13 +242,14 @@ def _card(task: "DerivedTask", facts: _Facts, blocked_by: tuple[Blocker[int], ..
         run=run,
         ask=facts.asks.get(task.pk),
         context=crew.contexts.get(agent_pk or 0),
-        obstacles=obstacles,
+        obstacles=() if state in (TaskState.DONE, TaskState.CANCELLED) else _obstacles(facts, blocked_by),
         attempts=task.attempts,
         attempts_allowed=task.attempts_allowed,
         expected_min=task.expected_min,
         expected_max=task.expected_max,
         used_tokens=task.used_tokens,
         used_usd=task.used_usd,
+        cost_partial=task.cost_partial,
         started_at=run.started_at if run else task.started_at,
         completed_at=task.completed_at,
         completed_by=task.completed_by,

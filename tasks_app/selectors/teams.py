@@ -53,6 +53,7 @@ class TeamSummary:
     budget_usd: Decimal | None
     budget_tokens: int | None
     used_usd: Decimal | None  # None: never reported
+    cost_partial: bool  # it has cost at least this
     used_tokens: int
     created_at: dt.datetime
     ended_at: dt.datetime | None
@@ -229,6 +230,7 @@ def _summary(team: Team, counts: Counts, waiting: int, crew: Sequence[AgentCard]
         budget_usd=team.budget_usd,
         budget_tokens=team.budget_tokens,
         used_usd=team.used_usd if team.cost_known else None,
+        cost_partial=team.cost_partial,
         used_tokens=team.used_tokens,
         created_at=team.created_at,
         ended_at=team.ended_at,

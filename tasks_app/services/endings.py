@@ -10,7 +10,7 @@ from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import Reason, RunStatus, TaskStatus
 from tasks_app.domain.text import clean, clean_json, cut, mask_json, mask_secrets
 from tasks_app.models import Run
-from tasks_app.services import agents, events, runs, tasks
+from tasks_app.services import agents, budgets, events, runs, tasks
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ def finish(run_id: str, fence: int, ending: Ending) -> None:
     run = runs.get(run_id)
     events.lock(run.team_id)
     runs.guard(run_id, fence, **_terminal(ending))
+    budgets.note_unreported_cost(run)
     _settle(run, ending, actor=f"agent:{run.agent.name}")
 
 

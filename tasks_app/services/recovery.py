@@ -13,7 +13,7 @@ from tasks_app.domain.events import EventKind
 from tasks_app.domain.leases import CRASHES, NEVER, RENUDGE_S
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, Reason, RunStatus, TeamStatus
 from tasks_app.models import Decision, Event, Run, Team
-from tasks_app.services import agents, decisions, deliveries, endings, events, expiry, keys, runs, scheduling, workers
+from tasks_app.services import agents, budgets, decisions, deliveries, endings, events, expiry, keys, runs, scheduling, workers
 from tasks_app.services.clock import DatabaseNow, now_s
 
 logger = logging.getLogger(__name__)
@@ -60,6 +60,7 @@ def _take_back(run_id: str, fence: int, *, check_lease: bool) -> bool:
         crashes=F("crashes") + 1,
         handoffs=F("handoffs") + 1,
     )
+    budgets.note_unreported_cost(run)
     agents.now(run.agent_id, "")
     kind = EventKind.RUN_PARKED if waits else EventKind.RUN_RESUMABLE
     runs.append_event(run, kind, data={"reason": Reason.WORKER_LOST.value}, more=(keys.inbox(run.team_id),))

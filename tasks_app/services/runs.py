@@ -19,7 +19,7 @@ from tasks_app.domain.leases import LEASE_S, NEVER
 from tasks_app.domain.statuses import AgentStatus, DecisionStatus, Reason, RunStatus, TeamStatus
 from tasks_app.domain.text import clean, clean_json, mask_json
 from tasks_app.models import Agent, Decision, Run, Task
-from tasks_app.services import agents, capacity, events, keys, tasks
+from tasks_app.services import agents, budgets, capacity, events, keys, tasks
 from tasks_app.services.clock import DatabaseNow, now_s
 from tasks_app.task_types import registry as task_types
 
@@ -187,6 +187,7 @@ def park(run_id: str, fence: int, *, reason: Reason, detail: str = "", retry_at:
         interrupted=interrupted,
         retries=retries,
     )
+    budgets.note_unreported_cost(run)
     agents.now(run.agent_id, "")
     append_event(run, EventKind.RUN_PARKED, data={"reason": reason.value}, more=(keys.inbox(run.team_id),))
     if not waits and not retry_at:

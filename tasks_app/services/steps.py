@@ -49,6 +49,7 @@ def record(run_id: str, fence: int, *, after: int, drafts: Sequence[StepDraft]) 
     held = Run.objects.filter(pk=run_id, fence=fence, status=RunStatus.RUNNING.value)
     last = after + len(drafts)
     done = {"crashes": 0} if any(draft.kind is not StepKind.PROMPT for draft in drafts) else {}  # our own words are no work
+    done |= _cost_due(drafts)
     if not held.filter(last_seq=after).update(last_seq=last, last_step_at=timezone.now(), **done):
         if held.filter(last_seq=last).exists():
             return last
@@ -71,6 +72,16 @@ def record(run_id: str, fence: int, *, after: int, drafts: Sequence[StepDraft]) 
         data={"first": after + 1, "last": last},
     )
     return last
+
+
+def _cost_due(drafts: Sequence[StepDraft]) -> dict[str, Any]:
+    """Whether the last turn of the batch still owes its cost: a process reports it at a turn's end, or dies before."""
+    for draft in reversed(drafts):
+        if draft.cost:
+            return {"cost_due": False}
+        if draft.usage or draft.kind is StepKind.PROMPT:
+            return {"cost_due": True}
+    return {}
 
 
 def _row(run_id: str, fence: int, seq: int, draft: StepDraft) -> Step:

@@ -46,7 +46,7 @@ def team(**changes):
     facts = {
         "pk": 1, "slug": "a", "name": "A", "goal": "", "status": TeamStatus.ACTIVE, "rehearsal": False, "workspace": "/",
         "state": TeamState.IN_FLIGHT, "counts": Counts(), "waiting": 0, "agents": 1, "budget_usd": Decimal(60),
-        "budget_tokens": None, "used_usd": Decimal("41.20"), "used_tokens": 1_840_000,
+        "budget_tokens": None, "used_usd": Decimal("41.20"), "cost_partial": False, "used_tokens": 1_840_000,
         "created_at": timezone.now(), "ended_at": None, "archived_at": None, "open_runs": 0, "last_seq": 0,
     }  # fmt: skip
     return TeamSummary(**(facts | changes))
@@ -61,6 +61,8 @@ def team(**changes):
         ({"used_usd": Decimal("62.10")}, "$62.10 of $60 · over by $2.10 · new tasks held · 1.84 M tok"),
         ({"used_usd": None}, "cost not reported of $60 · 1.84 M tok"),
         ({"budget_usd": None}, "$41.20 · 1.84 M tok"),
+        ({"cost_partial": True}, "at least $41.20 of $60 · 68% · 1.84 M tok"),
+        ({"used_usd": None, "cost_partial": True}, "cost not reported of $60 · 1.84 M tok"),
     ],
 )
 def test_spending_is_said_against_the_budget(changes, text):
