@@ -21,7 +21,8 @@ def title(payload: Mapping[str, Any], agent: str) -> str:
     """`builder-1 has used up the budget of the task`; of one that all share: `The budget of the team is used up`."""
     if payload.get("scope") in SHARED:
         return f"The budget of the {payload['scope']} is used up{' for today' if payload['scope'] == 'server' else ''}"
-    return f"{agent} has used up the budget of the {payload.get('scope', 'run')}"
+    scope = str(payload.get("scope", "run"))
+    return f"{agent} has used up the budget of the {'attempt' if scope == 'run' else scope}"
 
 
 def check(given: Given, payload: Mapping[str, Any]) -> Given:

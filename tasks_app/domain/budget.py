@@ -9,8 +9,6 @@ WRAP_UP_AT: Final = 0.80
 CHECKPOINT_AT: Final = 0.95
 DEFAULT_TEAM_USD: Final = 20.0
 DEFAULT_TEAM_TOKENS: Final = 20_000_000
-DEFAULT_TASK_USD: Final = 5.0
-DEFAULT_TASK_TOKENS: Final = 5_000_000
 DEFAULT_SERVER_USD_A_DAY: Final = 200.0
 """What holds where no limit was set: enough for honest work of an afternoon, and a bound for a loop."""
 PACE_MIN_S: Final = 600.0

@@ -7,10 +7,11 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tasks_app.domain import graph, names
+from tasks_app.domain import graph, json_schema, names
 from tasks_app.domain.criteria import fold as fold_criterion
 from tasks_app.domain.plan_lines import Path
 from tasks_app.domain.plan_model import fold, index
+from tasks_app.domain.text import clean_json
 
 Report = Callable[[Path, str, str], None]
 """Called with the path, the message and the fix of each problem."""
@@ -36,12 +37,30 @@ def check(document: Any, *, known_types: Collection[str], report: Report) -> Non
     _unique(tasks, "tasks", "title", "task", report)
     _unique(tasks, "tasks", "key", "key", report)
     _keys_are_no_titles(tasks, report)
+    limits = document.get("limits")
+    if isinstance(limits, dict):
+        _nested("the team's", document.get("budget"), ("limits", "run_budget"), limits.get("run_budget"), report)
     for task in tasks:
         _owner(task, agents, report)
         _type(task, known_types, report)
         _criteria(task, report)
         _budget(document, task, report)
     _dependencies(tasks, report)
+    _context(document, report)
+
+
+def _context(document: Any, report: Report) -> None:
+    """Schemas of shared entries are sound, and what the team starts with fits them."""
+    schemas, values = ((document.get(name) if isinstance(document, dict) else None) for name in ("context_schemas", "context"))
+    for name, schema in schemas.items() if isinstance(schemas, dict) else ():
+        if not isinstance(schema, dict):
+            continue
+        unfit = json_schema.flaws_of(schema)
+        for one in unfit:
+            report(("context_schemas", name, *one.place), one.message, one.fix or "Correct the JSON Schema (2020-12).")
+        if not unfit and isinstance(values, dict) and name in values:
+            for one in json_schema.flaws_in(clean_json(values[name]), schema):
+                report(("context", name, *one.place), one.message, one.fix or "Change the value, or its schema.")
 
 
 def _items(document: Any, name: str) -> list[_Item]:
@@ -104,13 +123,24 @@ def _criteria(task: _Item, report: Report) -> None:
 
 
 def _budget(document: Any, task: _Item, report: Report) -> None:
-    whole, part = document.get("budget"), task.fields.get("budget")
+    """Budgets nest: that of a task lies within the team's, that of a run within the task's and the team's."""
+    team, own, run = document.get("budget"), task.fields.get("budget"), task.fields.get("run_budget")
+    place = ("tasks", task.place)
+    _nested("the team's", team, (*place, "budget"), own, report)
+    if not _nested("the task's", own, (*place, "run_budget"), run, report):
+        _nested("the team's", team, (*place, "run_budget"), run, report)
+
+
+def _nested(whose: str, whole: Any, path: Path, part: Any, report: Report) -> bool:
+    """Report where `part` is more than the `whole` that it belongs to; whether it is."""
+    found = False
     for unit in ("usd", "tokens"):
         limits = [one.get(unit) if isinstance(one, dict) else None for one in (whole, part)]
         numbers = [one for one in limits if isinstance(one, int | float) and not isinstance(one, bool)]
         if len(numbers) == 2 and numbers[1] > numbers[0]:
-            message = f"{numbers[1]} is more than the team's {numbers[0]}."
-            report(("tasks", task.place, "budget", unit), message, "Lower it, or raise the team's budget.")
+            report((*path, unit), f"{numbers[1]} is more than {whose} {numbers[0]}.", f"Lower it, or raise {whose} budget.")
+            found = True
+    return found
 
 
 def _dependencies(tasks: list[_Item], report: Report) -> None:

@@ -124,6 +124,13 @@ class Workspace(Strict):
         return self
 
 
+class Budget(Strict):
+    """Limits in money or tokens; what is left out has a safe default for the team, and none for a task or a run."""
+
+    usd: Annotated[Number, Field(gt=0, le=1_000_000)] | None = None
+    tokens: Annotated[Whole, Field(gt=0, le=10**12)] | None = None
+
+
 class Limits(Strict):
     """How much happens at once, how often it is tried, and how long it may take."""
 
@@ -145,13 +152,7 @@ class Limits(Strict):
     on_failure: Literal["reassign", "ask"] = Field(
         default="reassign", description="Try another agent first, or ask the lead at once"
     )
-
-
-class Budget(Strict):
-    """Limits in money or tokens; what is left out has a safe default for the team, and none for a task."""
-
-    usd: Annotated[Number, Field(gt=0, le=1_000_000)] | None = None
-    tokens: Annotated[Whole, Field(gt=0, le=10**12)] | None = None
+    run_budget: Budget = Field(default=Budget(), description="What one run may use, where its task says nothing else")
 
 
 class Permissions(Strict):
@@ -192,6 +193,7 @@ class Task(Strict):
     priority: Priority = 5
     expected_minutes: Minutes = EXPECTED_MINUTES
     budget: Budget = Budget()
+    run_budget: Budget = Field(default=Budget(), description="What one run of it may use; empty: as the team's limits say")
     plan_mode: bool | None = Field(default=None, description="Empty: as the agent is set")
 
     @property
@@ -219,6 +221,9 @@ class Plan(Strict):
     )
     context: dict[ContextName, Annotated[Any, AfterValidator(_plain_json)]] = Field(
         default_factory=dict, description="Shared entries the team starts with"
+    )
+    context_schemas: dict[ContextName, Annotated[dict[str, Any], AfterValidator(_plain_json)]] = Field(
+        default_factory=dict, description="JSON Schemas that the values of shared entries must fit, by name"
     )
 
     def needs(self, task: Task) -> tuple[int, ...]:

@@ -57,6 +57,8 @@ class Run(models.Model):
     context_tokens = models.BigIntegerField(null=True)
     context_peak = models.BigIntegerField(null=True)
     context_window = models.BigIntegerField(null=True)
+    budget_usd = models.DecimalField(max_digits=12, decimal_places=4, null=True)  # its own, from its task or team at the start
+    budget_tokens = models.BigIntegerField(null=True)
     budget_level = models.CharField(max_length=12, blank=True)  # the highest level that was acted on
     budget_waived = models.BooleanField(default=False)  # the lead lets it finish beyond the limit with a smaller model
     # a decision that another run has asked for both

@@ -28,6 +28,8 @@ class Task(models.Model):
     expected_max = models.FloatField(default=30)
     budget_usd = models.DecimalField(max_digits=12, decimal_places=4, null=True)
     budget_tokens = models.BigIntegerField(null=True)
+    run_budget_usd = models.DecimalField(max_digits=12, decimal_places=4, null=True)  # of each run; None: as the team says
+    run_budget_tokens = models.BigIntegerField(null=True)
     used_usd = models.DecimalField(max_digits=14, decimal_places=6, default=0)
     used_tokens = models.BigIntegerField(default=0)
     cost_partial = models.BooleanField(default=False)  # as of its runs: it has cost at least `used_usd`

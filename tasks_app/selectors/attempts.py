@@ -32,6 +32,8 @@ class Attempt:
     cached_tokens: int
     cost_usd: Decimal | None  # None: not reported
     cost_partial: bool  # it has cost at least this
+    budget_usd: Decimal | None  # its own, beside those of task and team
+    budget_tokens: int | None
     peak: ContextUse
     guidance: str
     start_from: str
@@ -163,6 +165,8 @@ def _attempt(run: Run) -> Attempt:
         cached_tokens=cached,
         cost_usd=run.cost_usd,
         cost_partial=run.cost_partial,
+        budget_usd=run.budget_usd,
+        budget_tokens=run.budget_tokens,
         peak=ContextUse(run.context_peak, run.context_window),
         guidance=run.guidance,
         start_from=run.start_from,

@@ -193,17 +193,22 @@ def _budget_level(entry: Entry) -> Said:
         "{agent} has used {amounts}{percent}, the budget of the {scope}{level}",
         amounts=amounts,
         percent=f" ({used * 100 / limit:.0f} %)" if limit > 0 else "",
-        scope=entry.data.get("scope") or "attempt",
+        scope=str(entry.data.get("scope", "run")).replace("run", "attempt"),
         level=LEVELS.get(str(entry.data.get("level")), ""),
     )
 
 
-BUDGETS: Mapping[str, str] = {"task": "{task}", "team": "the team {team}", "server": "the server for today"}
+BUDGETS: Mapping[str, str] = {
+    "run": "the attempt{on}",
+    "task": "{task}",
+    "team": "the team {team}",
+    "server": "the server for today",
+}
 
 
 def _budget_changed(entry: Entry) -> Said:
     scope, new = str(entry.data.get("scope", "")), str(entry.data.get("new") or "the default")
-    if scope == "run":
+    if scope == "run" and not new.startswith("+"):
         return say("{who} let the attempt{on} finish with the model {new}", new=new)
     how, amount = ("raised the budget of PLACE by", new[1:]) if new.startswith("+") else ("set the budget of PLACE to", new)
     return say(f"{{who}} {how.replace('PLACE', BUDGETS.get(scope, 'the attempt'))} {{amount}}", amount=amount)
@@ -217,6 +222,18 @@ def _message_sent(entry: Entry) -> Said:
 def _context_shared(entry: Entry) -> Said:
     again = f", version {entry.data['version']}" if entry.data.get("version", 1) != 1 else ""
     return say("{who} shared “{name}” with the team{again}", name=entry.data.get("name", ""), again=again)
+
+
+def _context_read(entry: Entry) -> Said:
+    names = [f"“{name}”" for name in entry.data.get("names") or ()]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    way = "was told" if entry.data.get("how") == "prompt" else "read"
+    return say(f"{{who}} {way} {{names}}{{on}}", names=", ".join(names[:3]) + more)
+
+
+def _context_schema(entry: Entry) -> Said:
+    did = "set the schema of" if entry.data.get("set") else "removed the schema of"
+    return say(f"{{who}} {did} “{{name}}”", name=entry.data.get("name", ""))
 
 
 def _agent_added(entry: Entry) -> Said:
@@ -268,6 +285,10 @@ SENTENCES: Mapping[str, Say] = {
     EventKind.MESSAGE_SENT: _message_sent,
     EventKind.MESSAGE_DELIVERED: lambda e: told("{to} got a message", e.message, to=e.data.get("recipient") or "The agent"),
     EventKind.CONTEXT_SHARED: _context_shared,
+    EventKind.CONTEXT_READ: _context_read,
+    EventKind.CONTEXT_DELETED: lambda e: say("{who} deleted “{name}” from what the team shares", name=e.data.get("name", "")),
+    EventKind.CONTEXT_EXPIRED: lambda e: say("the shared entry “{name}” has expired", name=e.data.get("name", "")),
+    EventKind.CONTEXT_SCHEMA: _context_schema,
     EventKind.CHECKPOINT_SAVED: lambda e: say("{who} saved the checkpoint “{name}”", name=e.data.get("name", "")),
     EventKind.BUDGET_LEVEL: _budget_level,
     EventKind.BUDGET_CHANGED: _budget_changed,

@@ -69,6 +69,8 @@ def _make_tasks(team: Team, plan: Plan, actor: str) -> None:
             expected_max=task.expected_minutes[1],
             budget_usd=task.budget.usd,
             budget_tokens=task.budget.tokens,
+            run_budget_usd=task.run_budget.usd,
+            run_budget_tokens=task.run_budget.tokens,
             plan_mode=task.plan_mode,
             attempts_allowed=plan.limits.attempts,
         )

@@ -33,7 +33,7 @@ def note_unreported_cost(run: Run) -> None:
 
 @dataclass(frozen=True)
 class Reading:
-    """The tightest limit that applies to a run: `used` of `limit` in `unit` (usd or tokens) at `scope` (server, team or task)."""
+    """The tightest limit that applies to a run: `used` of `limit` in `unit` (usd, tokens) at `scope` (server … run)."""
 
     level: budget.Level
     scope: str
@@ -62,7 +62,22 @@ def _limits(run: Run) -> list[Row]:
         found.append(("task", "usd", float(task.used_usd), float(task.budget_usd)))
     if task.budget_tokens:
         found.append(("task", "tokens", float(task.used_tokens), float(task.budget_tokens)))
+    if run.budget_usd is not None:
+        found.append(("run", "usd", float(run.cost_usd or 0), float(run.budget_usd)))
+    if run.budget_tokens:
+        tokens = run.input_tokens + run.cache_creation_tokens + run.cache_read_tokens + run.output_tokens
+        found.append(("run", "tokens", float(tokens), float(run.budget_tokens)))
     return found
+
+
+def of_new_run(task: Task) -> dict[str, Any]:
+    """Return what a run of the task may use itself, as columns: as its task says, else as the team's limits do."""
+    team = task.team.limits.get("run_budget") or {}
+    usd = task.run_budget_usd if task.run_budget_usd is not None else team.get("usd")
+    return {
+        "budget_usd": Decimal(str(usd)) if usd is not None else None,
+        "budget_tokens": task.run_budget_tokens or team.get("tokens"),
+    }
 
 
 def _tightest(limits: list[Row]) -> Reading:
@@ -78,6 +93,11 @@ def add_server_usage(usd: Decimal) -> None:
     """Add what a real run has cost to the server's day."""
     ServerDay.objects.get_or_create(day=_today())
     ServerDay.objects.filter(day=_today()).update(used_usd=F("used_usd") + usd)
+
+
+def add_task_usage(task_id: int, *, tokens: int, usd: Decimal) -> None:
+    """Add what a run of the task used."""
+    Task.objects.filter(pk=task_id).update(used_tokens=F("used_tokens") + tokens, used_usd=F("used_usd") + usd)
 
 
 def read(run_id: str) -> Reading:
@@ -155,20 +175,23 @@ def raise_by(
     tokens: int | None,
     actor: str,
 ) -> None:
-    """Raise the limit that was hit (task, team or the server's day), in its unit; whoever it held may pass its levels again."""
+    """Raise the limit that was hit (run, task, team or the server's day), in its unit; whom it held may pass its levels again."""
     events.lock(team_id)
     if scope == "server":
         if not usd:
             raise Invalid("The server's budget is in USD. Say by how many USD to raise it today.", field="usd")
         ServerDay.objects.get_or_create(day=_today())
         ServerDay.objects.filter(day=_today()).update(raised_usd=F("raised_usd") + Decimal(usd))
+    elif scope == "run":
+        _raise(Run.objects.filter(pk=run_id or ""), usd, tokens)
     elif scope == "task":
         _raise(Task.objects.filter(pk=task_id or 0), usd, tokens)
     else:
         _raise(Team.objects.filter(pk=team_id), usd, tokens)
-    held = Q(task_id=task_id) if scope == "task" else Q(team_id=team_id, status__in=[status.value for status in OPEN_RUN])
-    Run.objects.filter(held).update(budget_level="")
-    _changed(team_id, scope=scope, actor=actor, new=f"+{_words(usd, tokens)}", task_id=task_id if scope == "task" else None)
+    of_one = {"run": Q(pk=run_id or ""), "task": Q(task_id=task_id)}
+    held = of_one.get(scope, Q(team_id=team_id))
+    Run.objects.filter(held, status__in=[status.value for status in OPEN_RUN]).update(budget_level="")
+    _changed(team_id, scope=scope, actor=actor, new=f"+{_words(usd, tokens)}", task_id=task_id if scope in of_one else None)
 
 
 def _raise(rows: QuerySet[Any], usd: str | None, tokens: int | None) -> None:

@@ -103,6 +103,7 @@ def _create(task: Task, agent: Agent) -> Run:
         guidance=task.guidance,
         start_from=task.start_from,
         created_at=timezone.now(),
+        **budgets.of_new_run(task),
     )
     Task.objects.filter(pk=task.pk).update(guidance="", start_from="clean")
     return run

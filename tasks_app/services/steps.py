@@ -18,7 +18,7 @@ from tasks_app.domain.text import clean, clean_json, mask_json, mask_secrets, on
 from tasks_app.domain.usage import Tokens, cost_added, merge
 from tasks_app.models import CostReading, MessageUsage, Run, Step, Team
 from tasks_app.runners.port import Cost, StepDraft, Usage
-from tasks_app.services import agents, budgets, events, keys, runs, tasks
+from tasks_app.services import agents, budgets, events, keys, runs
 
 ZERO = Decimal(0)
 CENT = Decimal("0.000001")
@@ -155,7 +155,7 @@ def _apply_spent(run: Run, spent: Spent) -> None:
     if not spent.tokens and not spent.cost_known:
         return
     agents.add_usage(run.agent_id, tokens=spent.tokens, cached=spent.cached, usd=spent.usd, cost_known=spent.cost_known)
-    tasks.add_usage(run.task_id, tokens=spent.tokens, usd=spent.usd)
+    budgets.add_task_usage(run.task_id, tokens=spent.tokens, usd=spent.usd)
     if spent.usd and not Team.objects.values_list("rehearsal", flat=True).get(pk=run.team_id):
         budgets.add_server_usage(spent.usd)
     known = {"cost_known": True} if spent.cost_known else {}

@@ -43,6 +43,8 @@ class Draft:
     expected_max: float = 30
     budget_usd: float | Decimal | None = None
     budget_tokens: int | None = None
+    run_budget_usd: float | Decimal | None = None
+    run_budget_tokens: int | None = None
     plan_mode: bool | None = None
     attempts_allowed: int = 3
     active_form: str = ""
@@ -84,6 +86,8 @@ def create(team_id: int, draft: Draft, *, actor: str) -> Task:
         expected_max=draft.expected_max,
         budget_usd=draft.budget_usd,
         budget_tokens=draft.budget_tokens,
+        run_budget_usd=draft.run_budget_usd,
+        run_budget_tokens=draft.run_budget_tokens,
         plan_mode=draft.plan_mode,
         attempts_allowed=draft.attempts_allowed,
         created_by=actor[:80],
@@ -292,8 +296,3 @@ def ready(team_id: int) -> list[Task]:
         .exclude(pk__in=Run.objects.filter(team_id=team_id, status__in=[s.value for s in OPEN_RUN]).values("task_id"))
         .order_by("priority", "position", "number")
     )
-
-
-def add_usage(task_id: int, *, tokens: int, usd: Decimal) -> None:
-    """Add what a run of the task used."""
-    Task.objects.filter(pk=task_id).update(used_tokens=F("used_tokens") + tokens, used_usd=F("used_usd") + usd)

@@ -6,8 +6,9 @@ import pytest
 
 from tasks_app.domain.budget import Level
 from tasks_app.domain.errors import Invalid, NotFound
-from tasks_app.models import Task, Team
-from tasks_app.services import budgets, runs, steps
+from tasks_app.domain.statuses import Reason, RunStatus
+from tasks_app.models import Run, Task, Team
+from tasks_app.services import budgets, endings, runs, steps
 from tests.services import world
 
 pytestmark = pytest.mark.django_db
@@ -49,6 +50,47 @@ def test_tokens_count_like_money(crew):
     reading = budgets.read(held.id)
     assert (reading.level, reading.unit, reading.used, reading.limit) == (Level.WRAP_UP, "tokens", 900_000, 1_000_000)
     assert budgets.payload(held.id, reading)["limit_usd"] is None
+
+
+def test_a_run_has_the_budget_that_its_task_or_else_the_teams_limits_give_to_each_run(crew):
+    Team.objects.update(limits={**crew.team.limits, "run_budget": {"usd": 2.5, "tokens": 9000}})
+    Task.objects.update(run_budget_usd=1)
+    run = runs.get(crew.claim().id)
+    assert (run.budget_usd, run.budget_tokens) == (Decimal(1), 9000)
+
+
+@pytest.mark.parametrize(
+    ("usd", "tokens", "level", "unit"),
+    [
+        ("0.50", 0, Level.OK, "usd"),
+        ("0.80", 0, Level.WRAP_UP, "usd"),
+        ("0.95", 0, Level.CHECKPOINT, "usd"),
+        ("1.00", 0, Level.USED_UP, "usd"),
+        ("0.50", 1000, Level.USED_UP, "tokens"),
+    ],
+)
+def test_the_runs_own_budget_brakes_like_the_others(crew, usd, tokens, level, unit):
+    Task.objects.update(run_budget_usd=1, run_budget_tokens=1000)
+    held = crew.claim()
+    Run.objects.update(cost_usd=usd, output_tokens=tokens)
+    reading = budgets.read(held.id)
+    assert (reading.level, reading.scope, reading.unit) == (level, "run", unit)
+
+
+def test_a_new_attempt_begins_its_own_budget_anew(crew):
+    Task.objects.update(run_budget_usd=1)
+    held = crew.claim()
+    Run.objects.update(cost_usd=2)
+    assert budgets.read(held.id).level is Level.USED_UP
+    endings.finish(held.id, held.fence, endings.Ending(RunStatus.FAILED, Reason.BUDGET))
+    assert budgets.read(crew.claim(0, 1).id).level is Level.OK
+
+
+def test_what_is_left_of_the_run_is_the_second_brake_of_its_process(crew):
+    Task.objects.update(run_budget_usd=1)
+    held = crew.claim()
+    Run.objects.update(cost_usd="0.75")
+    assert budgets.usd_left(runs.get(held.id)) == 0.25
 
 
 def test_a_limit_that_rounds_to_nothing_is_used_up_and_breaks_nothing(crew):

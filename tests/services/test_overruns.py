@@ -63,6 +63,21 @@ def test_a_tasks_own_limit_is_raised_where_that_was_hit_and_is_asked_for_that_ta
     assert (world.is_parked(held.id), world.is_parked(other.id)) == (False, True)
 
 
+def test_a_runs_own_limit_is_raised_for_this_attempt_alone(crew):
+    Task.objects.update(run_budget_usd=1)
+    held = crew.claim()
+    Run.objects.filter(pk=held.id).update(cost_usd=1)
+    budgets.note_level(held.id, budgets.read(held.id))
+    overruns.park(held.id, held.fence, ask_anyway=False)
+    asked = Decision.objects.get()
+    assert (asked.title, asked.payload["scope"]) == ("builder-1 has used up the budget of the attempt", "run")
+    world.answer(asked, "raise", data={"usd": "0.50"})
+    run = Run.objects.get(pk=held.id)
+    assert (run.budget_usd, run.budget_level, crew.task().run_budget_usd) == (Decimal("1.5"), "", Decimal(1))
+    assert budgets.read(world.take(held.id).id).level is Level.OK
+    assert Run.objects.get(task=crew.tasks[1]).budget_usd == 1, "another attempt has its own"
+
+
 def test_a_smaller_model_may_finish_beyond_the_limit_and_does_not_brake_again(crew):
     held = over(crew)
     world.answer(Decision.objects.get(), "smaller_model")
