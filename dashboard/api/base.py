@@ -2,13 +2,15 @@
 
 from typing import Any
 
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from ninja import NinjaAPI, Schema
 from ninja.errors import ValidationError
 from pydantic import ConfigDict
 
 from dashboard.access import Viewer, require_team, viewer_for
-from tasks_app.domain.errors import DomainError, Invalid, NotFound
+from tasks_app.domain.errors import DomainError, Invalid, NotFound, TooLarge
 from tasks_app.selectors import teams
 
 
@@ -61,6 +63,11 @@ def install_errors(api: NinjaAPI) -> None:
     @api.exception_handler(DomainError)
     def _domain(request: HttpRequest, error: DomainError) -> HttpResponse:
         return api.create_response(request, problem_answer(error), status=error.status)
+
+    @api.exception_handler(RequestDataTooBig)
+    def _too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
+        most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 2**20
+        return api.create_response(request, problem_answer(TooLarge(f"At most {most} MB can be sent at once.")), status=413)
 
     @api.exception_handler(ValidationError)
     def _validation(request: HttpRequest, error: ValidationError) -> HttpResponse:

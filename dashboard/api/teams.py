@@ -13,7 +13,7 @@ from dashboard.api.base import Body, ErrorAnswer, team_of, viewer_of
 from tasks_app.domain import plan as plans
 from tasks_app.domain.errors import Invalid
 from tasks_app.management import credentials, status
-from tasks_app.selectors import journal, teams
+from tasks_app.selectors import crew, journal, teams
 from tasks_app.services import actions
 from tasks_app.services.teams import Source
 from tasks_app.task_types import registry
@@ -98,10 +98,10 @@ def events(
 
 @router.post("/{slug}/messages", response={201: dict[str, Any], **ERRORS})
 def send(request: HttpRequest, slug: str, body: NewMessage) -> Status[dict[str, Any]]:
-    """Write to an agent, also in the middle of its run."""
+    """Write to an agent, also in the middle of its run. `queued`: it is not running and gets it when next at work."""
     pk, viewer = team_of(request, slug, act=True)
     sent = actions.send_message(pk, to=body.to, body=body.message, priority=body.priority, actor=viewer.actor)
-    return Status(201, {"id": sent.pk, "to": sent.recipient_name})
+    return Status(201, {"id": sent.pk, "to": sent.recipient_name, "queued": not crew.is_running(sent.recipient_id or 0)})
 
 
 @router.post("/{slug}/{action}", response={200: dict[str, Any], **ERRORS})

@@ -19,7 +19,7 @@ from dashboard.templatetags.crew_format import plural
 from dashboard.views.act import choose, perform
 from dashboard.views.page import Page
 from tasks_app.domain.errors import DomainError, NotFound
-from tasks_app.selectors import attempts
+from tasks_app.selectors import attempts, crew
 from tasks_app.selectors import teams as selector
 from tasks_app.services import actions, budgets
 from tasks_app.services import teams as team_service
@@ -62,8 +62,10 @@ def send_message(request: HttpRequest, slug: str) -> HttpResponse:
 
     def send() -> str:
         body = fields.text(request.POST, "body", fields.MAX_TEXT, needed="Write something first.")
-        actions.send_message(found.pk, to=to, body=body, actor=page.viewer.actor)
-        return f"Message for {to} is on its way."
+        sent = actions.send_message(found.pk, to=to, body=body, actor=page.viewer.actor)
+        if crew.is_running(sent.recipient_id or 0):
+            return f"Message for {sent.recipient_name} is on its way."
+        return f"Queued: {sent.recipient_name} is not running now and gets it when next at work."
 
     posted = {"to": to, "body": request.POST.get("body", "")[: fields.MAX_TEXT]}
     return perform(

@@ -143,12 +143,14 @@
     drop();
     queue.clear();
     try {
-      const answer = await fetch(location.href, { cache: "no-store" });
+      const answer = await fetch(location.href, { cache: "no-store", headers: { "X-Live": "resync" } });
       if (answer.status >= 500) throw answer;
       const page = new DOMParser().parseFromString(await answer.text(), "text/html"), main = page.getElementById("main");
       fetching = false;
       if (!answer.ok || answer.redirected || !main?.dataset.live) return reload();
       document.title = page.title;
+      // what this person was told stays until they do something: the fresh page does not know of it
+      main.prepend(...[...document.querySelectorAll("#main > .note[role]")].map((node) => node.cloneNode(true)));
       // outermost elements with an id, but what scripts write into
       for (const node of page.querySelectorAll("body [id]:not(body [id] [id], [id^=conn], [id^=theme])")) {
         const mine = byId(node.id);

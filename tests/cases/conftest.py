@@ -1,4 +1,7 @@
-"""What the tests of cases (inputs that broke other systems, N01 to N38) share: people and browsers, teams in a real folder, and a worker whose agents are plays."""
+"""What the cases share: people with browsers, teams in a real folder, and workers whose agents are plays.
+
+The cases, N01 to N38, are inputs that broke other systems; the tests here go through the pages or a whole worker.
+"""
 
 import asyncio
 import os

@@ -19,6 +19,7 @@ from tasks_app.domain.events import EventKind  # noqa: E402
 from tasks_app.models import Event, Task, Team, TeamAccess  # noqa: E402
 from tasks_app.services import events, keys  # noqa: E402
 from tests import factories  # noqa: E402
+from tests.cases import acts  # noqa: E402
 from tests.dashboard import live_story  # noqa: E402
 
 story_begin, story_tell = live_story.begin, live_story.tell
@@ -169,6 +170,11 @@ def bulk(team: int, count: int) -> None:
             Event(team_id=team, seq=first + n, kind=row.kind, at=row.at, actor=row.actor, keys=row.keys) for n in range(1, count)
         )
         Team.objects.filter(pk=team).update(last_seq=first + count - 1)
+
+
+def act(name: str, *args: Any) -> Any:
+    """What happens in the cases that are shown in a browser."""
+    return getattr(acts, name)(*args)
 
 
 def serve() -> None:

@@ -124,6 +124,7 @@ def test_an_agent_is_stopped_and_works_again(act, agent):
 
 
 def test_a_message_reaches_the_mailbox_of_the_agent(act, agent):
+    make.RunFactory(task__team=agent.team, agent=agent)
     assert "Message for ada is on its way." in words_of(act("message-send", "atlas", to="ada", body="Keep going.\r\nPlease."))
     assert Message.objects.get().body == "Keep going.\nPlease."
 
