@@ -3,21 +3,19 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tasks_app.decision_kinds import registry
 from tasks_app.domain.errors import Invalid, Problems
 from tasks_app.domain.statuses import DecisionKind
 from tasks_app.domain.text import one_line, strip_ansi
+from tasks_app.management import ways
+from tasks_app.management.words import COMMAND
 from tasks_app.selectors.inbox import Detail, Item
 
-SHORTCUTS = {
-    "allow": "allow",
-    "allow_rule": "allow_rule",
-    "deny": "deny",
-    "approve": "approve",
-    "revise": "revise",
-}
+WIDTH = 100
+"""Up to here the meanings of the commands stand under each other."""
 
 
 @dataclass(frozen=True)
@@ -31,21 +29,23 @@ class Typed:
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
-def typed(given: Mapping[str, Any]) -> Typed | None:
+def typed(given: Mapping[str, Any], kind: DecisionKind) -> Typed | None:
     """Return what the command's options say; None when there is no answer in them. Raises `Invalid`."""
-    words = [word for name, word in SHORTCUTS.items() if given.get(name)]
-    words += [given["choice"]] if given.get("choice") else []
-    if len(set(words)) > 1:
-        raise Invalid(f"Say one thing: {' and '.join(words)} do not go together.", field="choice")
+    ways.must_fit(given, kind)
+    said = {f"--{name}": one.choice for name, one in ways.OPTIONS.items() if given.get(name.replace("-", "_"))}
+    said |= {f"--choice {given['choice']}": given["choice"]} if given.get("choice") else {}
+    if len(set(said.values())) > 1:
+        raise Invalid(f"Say one thing: {' and '.join(said)} do not go together.", field="choice")
     data = _data(given.get("data") or "")
-    picks, text = given.get("pick") or (), given.get("text") or ""
-    if not words and (picks or text):
-        words = ["answer"]
-    if not words:
+    if not said:
         if given.get("note") or data:
-            raise Invalid("Say what you decide as well: --choice WORD, or --allow, --deny, --approve, --revise.", field="choice")
+            raise Invalid(f"Say what you decide as well: {ways.named(kind)}.", field="choice")
         return None
-    return Typed(words[0], given.get("note") or "", picks, text, data)
+    if given.get("raise"):
+        data["amount"] = given["raise"]
+    if given.get("approve_with"):
+        data["plan"] = _file(given["approve_with"])
+    return Typed(next(iter(said.values())), given.get("note") or "", given.get("pick") or (), given.get("text") or "", data)
 
 
 def stored(typed: Typed, detail: Detail) -> tuple[str, str, dict[str, Any]]:
@@ -54,19 +54,26 @@ def stored(typed: Typed, detail: Detail) -> tuple[str, str, dict[str, Any]]:
     kind = detail.item.kind
     if kind is DecisionKind.ESCALATION:
         if typed.picks:
+            if len(typed.picks) > 1:
+                raise Invalid("Only one option can be chosen here: use --pick once.", field="pick")
             data["option"] = _one_of(typed.picks[0], _labels(detail.payload.get("options")), field="pick")
         data["text"] = typed.text or data.get("text", "")
     elif kind is DecisionKind.QUESTION and (typed.picks or typed.text):
         data["answers"] = _answers(typed, detail.payload.get("questions") or [])
+    elif "amount" in data:
+        data["tokens" if detail.payload.get("limit_tokens") else "usd"] = data.pop("amount")
     return typed.choice, typed.note, data
 
 
 def listing(items: Sequence[Item], ages: Mapping[str, str]) -> list[str]:
     """Return one harmless line for each request that waits."""
-    return [
-        f"{item.id}  {item.kind.value:<10} {ages[item.id]:>8}  {item.team_slug}  {item.task_label:<5} {one_line(item.title, 120)}"
+    width = max((len(item.team_slug) for item in items), default=0)
+    lines = [
+        f"{item.id}  {item.kind.value:<10} {ages[item.id]:>8}  {item.team_slug:<{width}}  {item.task_label:<5} "
+        f"{one_line(item.title, 120)}"
         for item in items
     ]
+    return [*lines, f"Look at one, with the commands that answer it: {COMMAND} decide ID"] if lines else []
 
 
 def shown(detail: Detail) -> list[str]:
@@ -75,9 +82,8 @@ def shown(detail: Detail) -> list[str]:
     about = ", ".join(word for word in (item.team_name, item.task_label) if word)
     lines = [f"{item.id}  {item.kind.value} of {item.agent or 'Crewdesk'}, {one_line(about, 160)}", one_line(item.title, 300), ""]
     lines += _content(item.kind, detail.payload)
-    choices = ", ".join(registry.get(item.kind.value).CHOICES)
     if item.open:
-        return [*lines, "", f"Answer with --choice: {choices}   (version {detail.version})"]
+        return [*lines, "", *_ways(detail)]
     how = f"{registry.choice_word(detail.choice)} by {detail.answered_by}" if detail.answered_by else detail.closed_why
     return [*lines, "", f"{item.status.value}: {how}"]
 
@@ -89,6 +95,7 @@ def as_json(detail: Detail) -> dict[str, Any]:
         "payload": detail.payload,
         "version": detail.version,
         "choices": list(registry.get(detail.item.kind.value).CHOICES),
+        "commands": [way.command for way in ways.of(detail)] if detail.item.open else [],
         "choice": detail.choice or None,
         "note": detail.note,
         "answer": detail.answer,
@@ -111,6 +118,14 @@ def item_json(item: Item) -> dict[str, Any]:
         "parked": item.parked,
         "tasks_behind": item.behind,
     }
+
+
+def _ways(detail: Detail) -> list[str]:
+    found = ways.of(detail)
+    width = min(WIDTH, max(len(way.command) for way in found))
+    lines = [f"  {way.command:<{width}}  # {way.meaning}" if way.meaning else f"  {way.command}" for way in found]
+    note = "" if detail.item.kind is DecisionKind.ESCALATION else " --note 'words' tells the agent more."
+    return ["Answer it with one of:", *lines, f"--seen {detail.version} answers only what is shown here.{note}"]
 
 
 def _content(kind: DecisionKind, payload: Mapping[str, Any]) -> list[str]:
@@ -136,7 +151,7 @@ def _question(question: Mapping[str, Any]) -> list[str]:
 def _options(options: Any) -> list[str]:
     lines = []
     for option in options or []:
-        label = one_line(str(option.get("label", "")), 120)
+        label = one_line(str(option.get("label", "")), ways.LABEL)
         effect = one_line(str(option.get("effect") or option.get("description") or ""), 200)
         best = "  (recommended)" if option.get("recommended") else ""
         lines.append(f"  - {': '.join(word for word in (label, effect) if word)}{best}")
@@ -152,12 +167,17 @@ def _labels(options: Any) -> list[str]:
 
 
 def _one_of(pick: str, labels: Sequence[str], *, field: str) -> str:
-    """Return the label that `pick` names: exactly, or as the only one that contains it."""
-    found = [label for label in labels if label == pick] or [label for label in labels if pick.casefold() in label.casefold()]
+    """Return the label that `pick` names: exactly (as it is, or as it is shown), or as the only one that contains it."""
+    found = [label for label in labels if pick in (label, one_line(label, ways.LABEL))]
+    found = found or [label for label in labels if pick.casefold() in label.casefold()]
     if len(found) != 1:
         what = "is not on offer" if not found else f"could be {' or '.join(found)}"
         raise Invalid(f"“{one_line(pick, 60)}” {what}. There are: {', '.join(labels) or 'none'}.", field=field)
     return found[0]
+
+
+def _names(pick: str, labels: Sequence[str]) -> bool:
+    return any(pick == one_line(label, ways.LABEL) or pick.casefold() in label.casefold() for label in labels)
 
 
 def _answers(typed: Typed, questions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -165,7 +185,7 @@ def _answers(typed: Typed, questions: Sequence[Mapping[str, Any]]) -> dict[str, 
     left, answers, problems = list(typed.picks), {}, Problems()
     for index, question in enumerate(questions):
         labels = _labels(question.get("options"))
-        mine = [pick for pick in left if any(pick.casefold() in label.casefold() for label in labels)]
+        mine = [pick for pick in left if _names(pick, labels)]
         mine = mine if question.get("multiSelect") else mine[:1]
         chosen = [_one_of(pick, labels, field="pick") for pick in mine]
         left = [pick for pick in left if pick not in mine]
@@ -178,6 +198,15 @@ def _answers(typed: Typed, questions: Sequence[Mapping[str, Any]]) -> dict[str, 
         problems.add(f"“{one_line(pick, 60)}” is not an option of these questions.", path="pick")
     problems.raise_if_any("Not every question is answered.")
     return answers
+
+
+def _file(path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise Invalid(
+            f"The file {path} cannot be read: {getattr(error, 'strerror', None) or error}.", field="approve-with"
+        ) from None
 
 
 def _data(text: str) -> dict[str, Any]:

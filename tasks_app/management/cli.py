@@ -2,33 +2,47 @@
 
 import difflib
 import json
+import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import IO, Any, cast
 
 from django.core.management.base import BaseCommand
-from django.db import DatabaseError
+from django.db import DatabaseError, ProgrammingError
 from rich.console import RenderableType
 
-from tasks_app.domain.errors import DomainError, Invalid, NotFound
+from tasks_app.domain.errors import DomainError, Invalid, NotFound, Unavailable
 from tasks_app.domain.ids import parse_task_label
 from tasks_app.domain.text import mask_secrets, one_line
-from tasks_app.management import sign_in
+from tasks_app.management import prepare, sign_in
+from tasks_app.management.entry import INTERRUPTED
 from tasks_app.management.screen import console_for
 from tasks_app.selectors import access, tasks, teams
 from tasks_app.selectors.tasks import TaskCard
 from tasks_app.selectors.teams import TeamSummary
 
 BAD_INPUT = 2
-INTERRUPTED = 130
-NOT_PREPARED = "The database cannot be used: {}. `manage.py up` prepares it; `manage.py doctor` says more."
+UNAVAILABLE = 1
+NO_DATABASE = "The database cannot be used: {}. Check DATABASE_URL and that the server runs; `manage.py doctor` says more."
+NOT_PREPARED = "The database has no tables yet, or old ones ({}). `uv run manage.py up` prepares it."
+
+DJANGO_OPTIONS = (
+    *("--version", "--verbosity", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color", "--skip-checks"),
+)
+"""They work, and are not worth a line in every help text."""
 
 
 class DeskCommand(BaseCommand):
     """A command that prints for people, or one JSON document with `--json`. Subclasses write `act` and return the exit code."""
 
     requires_system_checks = ()
+    needs_database = True
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.suppressed_base_arguments = set(DJANGO_OPTIONS)
+        self.plain = False
 
     def add_json(self, parser: ArgumentParser) -> None:
         """Add the option that every command has."""
@@ -39,18 +53,28 @@ class DeskCommand(BaseCommand):
         raise NotImplementedError
 
     def handle(self, *args: Any, **given: Any) -> None:
-        try:
-            code = self.act(given)
-        except DomainError as error:
-            code = self._refuse(error, as_json=given.get("json", False))
-        except DatabaseError as error:
-            reason = one_line(mask_secrets(str(error)), 200)
-            code = self._refuse(Invalid(NOT_PREPARED.format(reason)), as_json=given.get("json", False))
-        except KeyboardInterrupt:
-            self.stderr.write("Interrupted.", ending="\n")
-            code = INTERRUPTED
+        self.plain = given.get("no_color", False)
+        if os.environ.get("NO_COLOR"):
+            self.stderr.style_func = None
+        code = self._acted(given)
         if code:
             sys.exit(code)
+
+    def _acted(self, given: dict[str, Any]) -> int:
+        as_json = given.get("json", False)
+        try:
+            if self.needs_database:
+                prepare.reach()
+            return self.act(given)
+        except DomainError as error:
+            return self._refuse(error, as_json=as_json)
+        except DatabaseError as error:
+            reason = one_line(mask_secrets(str(error)), 200).rstrip(".")
+            missing = isinstance(error, ProgrammingError) or "no such" in reason
+            return self._refuse(Unavailable((NOT_PREPARED if missing else NO_DATABASE).format(reason)), as_json=as_json)
+        except KeyboardInterrupt:
+            self.stderr.write("Interrupted.", ending="\n")
+            return INTERRUPTED
 
     def print_json(self, value: Any, *, compact: bool = False) -> None:
         """Print one JSON document, on one line with `compact`; dates and decimals as text."""
@@ -58,7 +82,7 @@ class DeskCommand(BaseCommand):
 
     def show(self, what: RenderableType) -> None:
         """Print something that rich can draw."""
-        console_for(cast(IO[str], self.stdout)).print(what)
+        console_for(cast(IO[str], self.stdout), plain=self.plain).print(what)
 
     def _refuse(self, error: DomainError, *, as_json: bool) -> int:
         problems = error.problems if isinstance(error, Invalid) else ()
@@ -69,7 +93,7 @@ class DeskCommand(BaseCommand):
         if as_json:
             listed = [{"message": p.message, "path": p.path, "line": p.line, "fix": p.fix} for p in problems]
             self.print_json({"error": {"code": error.code, "message": error.message, "field": error.field, "problems": listed}})
-        return BAD_INPUT
+        return UNAVAILABLE if isinstance(error, Unavailable) else BAD_INPUT
 
 
 def actor() -> str:

@@ -11,16 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db import connections
+from django.db import DatabaseError, connections
 from django.urls import reverse
 
 from tasks_app import wake
 from tasks_app.domain.errors import Invalid, Unavailable
-from tasks_app.management import browser, credentials, layout, leftovers, ports, prepare, sign_in
+from tasks_app.management import browser, credentials, layout, leftovers, ports, prepare, sign_in, words
 from tasks_app.management.embedded import EmbeddedServer
 from tasks_app.management.locks import FileLock
 from tasks_app.management.screen import Screen
 from tasks_app.management.supervise import Service, Supervisor
+from tasks_app.selectors import access, teams
 
 READY_S = 60.0
 MAX_WORKERS = 64
@@ -77,7 +78,7 @@ def _say_that_it_runs(home: Path, screen: Screen) -> int:
 
 
 def running(home: Path) -> dict[str, Any] | None:
-    """Return {"pid", "port"} of the `up` that serves this home, or None."""
+    """Return {"pid", "port", "rehearse"} of the `up` that serves this home, or None."""
     lock = FileLock(home / "run" / "up.lock")
     if not (home / "run" / "up.json").exists() or lock.exclusive():
         lock.release()
@@ -146,7 +147,7 @@ class _Desk:
                 self._look()
                 self._give_up_when_hopeless(until)
                 time.sleep(LOOK_S)
-        facts = {"pid": os.getpid(), "port": self.options.port}
+        facts = {"pid": os.getpid(), "port": self.options.port, "rehearse": self.options.rehearse}
         (self.home / "run" / "up.json").write_text(json.dumps(facts))
 
     def _give_up_when_hopeless(self, until: float) -> None:
@@ -195,6 +196,7 @@ class _Desk:
 
     def _end(self) -> None:
         self.screen.say("Ending: agents are parked, then everything stops.")
+        names = [child.service.name for child in self.supervisor.children] + (["Valkey"] if self.server is not None else [])
         with _second_signal_kills(self.supervisor):
             self.supervisor.stop(patience_s=STOP_S)
             leftovers.end()
@@ -202,6 +204,24 @@ class _Desk:
                 self.server.leave()
         if self._page is not None:
             self._page.unlink(missing_ok=True)
+        self._say_ended(names)
+
+    def _say_ended(self, names: Sequence[str]) -> None:
+        self.screen.say(f"Ended: {', '.join(names)}. {_left_to_do()}")
+        self.screen.say(f"Everything is kept in {self.home}; `{words.COMMAND} up` goes on from there.")
+
+
+def _left_to_do() -> str:
+    """What waits for the next start; nothing where the database cannot say."""
+    try:
+        under_way = sum(team.open_runs for team in teams.summaries(list(access.team_ids())).values())
+    except DatabaseError:
+        return ""
+    finally:
+        connections.close_all()
+    if not under_way:
+        return "No agent was in the middle of a task."
+    return f"{under_way} agent{' is' if under_way == 1 else 's are'} parked in the middle of a task."
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """What an unattended command starts because nobody serves this home yet, and ends again: Valkey and one worker."""
 
 import contextlib
+import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -76,4 +77,15 @@ def started(*, tell: Callable[[str], None], rehearse: bool) -> Iterator[Missing]
         missing.start()
         yield missing
     finally:
-        missing.end()
+        with _undisturbed():
+            missing.end()
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """`uv run` passes on a Ctrl-C that the terminal has sent to us already: the second must not break the end off."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

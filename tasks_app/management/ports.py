@@ -12,13 +12,19 @@ BACKLOG = 512
 """So many connections wait while every web server is being started again."""
 
 
+def valid(port: int) -> int:
+    """Return the port. Raises `Invalid` where it is none."""
+    if not 1 <= port <= 65535:
+        raise Invalid(f"--port {port} is not a port number: use 1024 to 65535.", field="port")
+    return port
+
+
 def listen(port: int) -> socket.socket:
     """Return a socket that listens on `port`, for web servers to share: connections wait in it while one is started again.
 
     Raises `Unavailable` that names the holder and the way out, or `Invalid`.
     """
-    if not 1 <= port <= 65535:
-        raise Invalid(f"--port {port} is not a port number: use 1024 to 65535.", field="port")
+    valid(port)
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

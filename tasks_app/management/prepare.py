@@ -31,7 +31,7 @@ def home() -> Path:
 def database() -> None:
     """Bring the database to this version's schema. Raises `Unavailable` with the reason in one sentence."""
     try:
-        _reach()
+        reach()
         call_command("migrate", interactive=False, verbosity=0, stdout=io.StringIO())
     except (DatabaseError, ImproperlyConfigured, CommandError, OSError) as error:
         where = settings.DATABASES["default"]
@@ -40,8 +40,8 @@ def database() -> None:
         raise Unavailable(f"The database {name} cannot be prepared: {reason}", field="DATABASE_URL") from None
 
 
-def _reach() -> None:
-    """Raise at once where a PostgreSQL server does not answer: the pool would try for 20 s and log every try."""
+def reach() -> None:
+    """Raise `OperationalError` soon where PostgreSQL does not answer: the pool would try for 20 s and log every try."""
     if connection.vendor != "postgresql":
         return
     parameters = {name: value for name, value in connection.get_connection_params().items() if name != "pool"}

@@ -14,9 +14,10 @@ LINE = 400
 PLAIN_WIDTH = 200
 
 
-def console_for(stream: IO[str]) -> Console:
-    """Return a console on a stream; wide where it is not a terminal, so that nothing is cut."""
-    return Console(file=stream, highlight=False, soft_wrap=True, width=None if stream.isatty() else PLAIN_WIDTH)
+def console_for(stream: IO[str], *, plain: bool = False) -> Console:
+    """Return a console on a stream; wide where it is not a terminal, so that nothing is cut. `plain`: without colours."""
+    wide = None if stream.isatty() else PLAIN_WIDTH
+    return Console(file=stream, highlight=False, soft_wrap=True, width=wide, no_color=plain or None)
 
 
 class Screen:

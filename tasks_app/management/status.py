@@ -143,7 +143,7 @@ def _tree(status: Status) -> Tree:
 
 
 def _crew(status: Status) -> Table:
-    table = Table("Agent", "Role", "State", "Task", "Context", "Elapsed", "", box=None, pad_edge=False, header_style="bold")
+    table = Table("Agent", "Role", "State", "Task", "Context", "Elapsed", "Pace", box=None, pad_edge=False, header_style="bold")
     for card in status.agents:
         percent = card.context.percent
         task = f"{card.run.label} {card.run.task_title}" if card.run else ""
@@ -154,7 +154,7 @@ def _crew(status: Status) -> Table:
             one_line(task, 40),
             "–" if percent is None else f"{percent} %",
             words.since(card.run.started_at, status.now) if card.run else "",
-            pace(card),
+            pace(card) if card.run else "",
         )
     return table
 
@@ -164,7 +164,7 @@ def _questions(status: Status) -> list[RenderableType]:
         return []
     lines = [Text(), Text("Waiting for you", style="bold yellow")]
     lines += [Text(f"{item.id}  {item.kind.value:<10} {one_line(item.title, 110)}") for item in status.waiting]
-    return [*lines, Text("Answer with: uv run manage.py decide ID", style="dim")]
+    return [*lines, Text(f"Look at one, with the commands that answer it: {words.COMMAND} decide ID", style="dim")]
 
 
 def task_json(card: TaskCard) -> dict[str, Any]:

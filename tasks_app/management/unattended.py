@@ -9,6 +9,7 @@ from django.db import OperationalError, close_old_connections
 
 from tasks_app.domain.statuses import TeamStatus
 from tasks_app.management import words
+from tasks_app.management.entry import INTERRUPTED
 from tasks_app.management.scripted import ScriptedLead
 from tasks_app.selectors import agents, journal, teams
 from tasks_app.selectors.states import AgentState
@@ -28,6 +29,7 @@ class End(IntEnum):
     COMPLETED = 0
     FAILED = 1
     WAITING = 3
+    INTERRUPTED = INTERRUPTED
 
 
 @dataclass(frozen=True)

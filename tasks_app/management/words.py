@@ -9,6 +9,8 @@ from tasks_app.domain.text import one_line
 from tasks_app.selectors import sentences
 from tasks_app.selectors.journal import Entry
 
+COMMAND = "uv run manage.py"
+"""How a command begins that people can copy."""
 WIDTH = 300
 _QUIET = frozenset(
     {
@@ -44,8 +46,9 @@ def tokens(count: int | None) -> str:
 
 
 def line(entry: Entry) -> str:
-    """Return an event as one harmless line: the time here, what happened, and for a request how to answer it."""
-    answer = f"  → manage.py decide {one_line(entry.decision, 16)}" if entry.kind == EventKind.DECISION_OPENED else ""
+    """Return an event as one harmless line: the time, what happened, and for a request that is still open how to answer it."""
+    asks = entry.kind == EventKind.DECISION_OPENED and entry.request is not None and entry.request.open
+    answer = f"  → {COMMAND} decide {one_line(entry.decision, 16)}" if asks else ""
     return f"{timezone.localtime(entry.at):%H:%M:%S} {one_line(sentences.text(entry), WIDTH)}{answer}"
 
 

@@ -27,6 +27,7 @@ class Request:
     target: str = ""  # its command, file or address
     rule: str = ""  # on offer
     scope: str = ""  # of a budget
+    open: bool = False  # now, whatever it was at the event
 
 
 @dataclass(frozen=True)
@@ -142,12 +143,21 @@ TARGETS = ("payload__input__command", "payload__input__file_path", "payload__inp
 
 def _requests(pks: Collection[str]) -> Mapping[str, Request]:
     """Only the parts of the payload that are told: a plan or a file's new content may be large."""
-    names = ("title", "choice", "note", "answer", "payload__tool", "payload__rule", "payload__scope")
+    names = ("title", "choice", "note", "answer", "status", "payload__tool", "payload__rule", "payload__scope")
     return {
         pk: Request(
-            kind, title, choice, note, answer or {}, tool or "", str(next(filter(None, targets), "")), rule or "", scope or ""
+            kind=kind,
+            title=title,
+            choice=choice,
+            note=note,
+            answer=answer or {},
+            tool=tool or "",
+            target=str(next(filter(None, targets), "")),
+            rule=rule or "",
+            scope=scope or "",
+            open=status == DecisionStatus.OPEN,
         )
-        for pk, kind, title, choice, note, answer, tool, rule, scope, *targets in _rows(
+        for pk, kind, title, choice, note, answer, status, tool, rule, scope, *targets in _rows(
             Decision, pks, "pk", "kind", *names, *TARGETS
         )
     }

@@ -20,6 +20,10 @@ Said = tuple[str, Mapping[str, object]]
 Say = Callable[[Entry], Said]
 
 
+UNKNOWN = ("an agent", "a task")
+"""How a thing is called whose name is not known."""
+
+
 @dataclass(frozen=True)
 class Part:
     """A piece of a sentence. `kind` says what it names and a page links it by: `task`, `agent`, `team`, `code` or nothing."""
@@ -41,9 +45,10 @@ def fill(said: Said, entry: Entry) -> tuple[Part, ...]:
             parts.append(Part((" " if words.startswith(" ") else "") + brief(words)))
         else:
             parts += THINGS[piece](entry)
-    if template[:1].islower():
-        parts[0] = Part(template[:1].upper() + parts[0].text[1:])
-    return tuple(part for part in parts if part.text)
+    found = [part for part in parts if part.text]
+    if template[:1].islower() or found[0].text in UNKNOWN:
+        found[0] = Part(found[0].text[:1].upper() + found[0].text[1:])
+    return tuple(found)
 
 
 def who(actor: str) -> str:
@@ -110,7 +115,7 @@ def _agent(entry: Entry, otherwise: str) -> tuple[Part]:
     return (Part(brief(entry.agent), "agent", entry.agent_pk or "") if entry.agent else Part(otherwise),)
 
 
-def _task(entry: Entry, otherwise: str = "a task") -> tuple[Part]:
+def _task(entry: Entry, otherwise: str = UNKNOWN[1]) -> tuple[Part]:
     if not entry.task:
         return (Part(otherwise),)
     return (Part(brief(f"{entry.task} {entry.task_title}").strip(), "task", entry.task_pk or ""),)
@@ -131,7 +136,7 @@ def _call(entry: Entry) -> tuple[Part]:
 
 THINGS: Mapping[str, Callable[[Entry], tuple[Part, ...]]] = {
     "who": lambda e: (Part(brief(person(e))),),
-    "agent": lambda e: _agent(e, "an agent"),
+    "agent": lambda e: _agent(e, UNKNOWN[0]),
     "asker": lambda e: _agent(e, "Crewdesk"),
     "task": _task,
     "on": lambda e: (Part(" on "), *_task(e)) if e.task else (),

@@ -1,11 +1,15 @@
 """`manage.py decide`: what waits, what is asked, and the answers in every form."""
 
+import shlex
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tasks_app.decision_kinds import registry
 from tasks_app.decision_kinds.base import payload_hash
 from tasks_app.domain.statuses import DecisionKind
+from tasks_app.management import ways
 from tests.factories import PAYLOADS, DecisionFactory, RunFactory, TaskFactory, TeamFactory
 from tests.management.commands import run, run_json
 
@@ -32,7 +36,8 @@ def test_what_waits_is_listed_with_its_id(ask: Any) -> None:
     first, second = ask(DecisionKind.PERMISSION), ask(DecisionKind.PLAN)
     code, out, _ = run("decide")
     assert code == 0
-    assert [line.split()[0] for line in out.splitlines()] == [first.pk, second.pk]
+    assert [line.split()[0] for line in out.splitlines()[:-1]] == [first.pk, second.pk]
+    assert out.endswith("with the commands that answer it: uv run manage.py decide ID\n")
     code, rows = run_json("decide", "--team", "billing")
     assert {row["kind"] for row in rows} == {"permission", "plan"}
 
@@ -42,7 +47,99 @@ def test_a_request_is_shown_with_what_can_be_answered(ask: Any) -> None:
     assert code == 0
     assert "The payment API answers 401 to every call." in out
     assert "- Mock the API: Tests run without the network.  (recommended)" in out
-    assert "Answer with --choice: answer" in out
+    assert "--pick 'Mock the API'" in out
+
+
+@pytest.mark.parametrize(
+    ("kind", "ways"),
+    [
+        (
+            DecisionKind.PERMISSION,
+            ["--allow", "--allow-rule", "--deny --note why"],
+        ),
+        (DecisionKind.PLAN, ["--approve", "--revise --note 'what to change'", "--approve-with FILE"]),
+        (DecisionKind.QUESTION, ["--pick 'ISO code'", "--pick Symbol", "--text 'your answer'", "--dismiss"]),
+        (DecisionKind.ESCALATION, ["--pick 'Mock the API'", "--pick 'Wait for a key'", "--text 'what to do'"]),
+        (DecisionKind.BUDGET, ["--raise 5", "--smaller-model", "--stop"]),
+        (DecisionKind.STALL, ["--wait", "--retry", "--stop"]),
+    ],
+)
+def test_the_commands_that_answer_it_are_shown_and_each_of_them_answers_it(
+    ask: Any, kind: DecisionKind, ways: list[str], tmp_path: Path
+) -> None:
+    decision = ask(kind)
+    _, out, _ = run("decide", decision.pk)
+    shown = [line.partition("  #")[0].strip() for line in out.splitlines() if "uv run manage.py decide" in line]
+    assert [shlex.split(command)[5:] for command in shown] == [shlex.split(way) for way in ways]
+    text = tmp_path / "plan.md"
+    text.write_text("# Another plan")
+    for command in shown:
+        fresh = ask(kind)
+        words = [str(text) if word == "FILE" else word for word in shlex.split(command)[5:]]
+        assert run("decide", fresh.pk, *words)[::2] == (0, "")
+        fresh.refresh_from_db()
+        assert fresh.status == "answered"
+
+
+def test_what_stands_in_a_label_is_no_part_of_the_command(ask: Any) -> None:
+    label = "It's; rm -rf $HOME \x1b[2J" + "x" * 200
+    options = [{"label": label, "effect": "", "cost": "", "recommended": False}]
+    decision = ask(DecisionKind.ESCALATION, options=options)
+    _, out, _ = run("decide", decision.pk)
+    command = next(line for line in out.splitlines() if "--pick" in line and "uv run" in line)
+    assert "\x1b" not in command
+    words = shlex.split(command.partition("  #")[0])
+    assert words[:4] == ["uv", "run", "manage.py", "decide"]
+    assert run("decide", *words[4:])[::2] == (0, "")
+    decision.refresh_from_db()
+    assert decision.answer["option"] == label
+
+
+def test_a_question_of_several_parts_is_answered_by_one_command(ask: Any) -> None:
+    questions = [
+        {"question": "Which format?", "options": [{"label": "ISO code"}, {"label": "Symbol"}]},
+        {"question": "For whom?", "options": []},
+    ]
+    decision = ask(DecisionKind.QUESTION, questions=questions)
+    _, out, _ = run("decide", decision.pk)
+    assert f"decide {decision.pk} --pick 'ISO code' --text 'your answer'" in out
+    assert run("decide", decision.pk, "--pick", "ISO code", "--text", "you")[0] == 0
+    decision.refresh_from_db()
+    assert decision.answer["answers"] == {"Which format?": "ISO code", "For whom?": "you"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "said"),
+    [
+        (DecisionKind.PERMISSION, ["--pick", "x"], "--pick does not answer a permission. Use --allow, --allow-rule or --deny."),
+        (DecisionKind.ESCALATION, ["--allow"], "--allow does not answer an escalation. Use --pick or --text."),
+        (DecisionKind.PLAN, ["--raise", "5"], "Use --approve, --approve-with or --revise."),
+        (DecisionKind.STALL, ["--note", "hm"], "Say what you decide as well: --wait, --retry or --stop."),
+    ],
+)
+def test_an_option_of_another_kind_is_refused_and_the_right_ones_are_named(
+    ask: Any, kind: DecisionKind, options: list[str], said: str
+) -> None:
+    code, _, err = run("decide", ask(kind).pk, *options)
+    assert code == 2
+    assert said in err
+
+
+def test_every_choice_of_every_kind_has_an_option() -> None:
+    found = {(kind, option.choice) for option in ways.OPTIONS.values() for kind in option.kinds}
+    assert found == {(kind, choice) for kind in DecisionKind for choice in registry.get(kind).CHOICES}
+
+
+def test_an_answer_without_an_id_says_that_it_needs_one() -> None:
+    code, _, err = run("decide", "--allow")
+    assert code == 2
+    assert "Name the request" in err
+
+
+def test_json_has_the_commands_while_it_is_open(ask: Any) -> None:
+    decision = ask(DecisionKind.STALL)
+    assert run_json("decide", decision.pk)[1]["commands"][0] == f"uv run manage.py decide {decision.pk} --wait"
+    assert run_json("decide", decision.pk, "--wait")[1]["commands"] == []
 
 
 @pytest.mark.parametrize(
@@ -72,8 +169,9 @@ def test_a_request_is_shown_with_what_can_be_answered(ask: Any) -> None:
             {"answers": {"Which currency format should the invoices use?": "Roman"}},
         ),
         (DecisionKind.ESCALATION, ["--pick", "Mock", "--text", "go"], "answer", {"option": "Mock the API", "text": "go"}),
-        (DecisionKind.BUDGET, ["--choice", "raise", "--data", '{"usd": "2.50"}'], "raise", {"usd": "2.50"}),
+        (DecisionKind.BUDGET, ["--raise", "2.50"], "raise", {"usd": "2.50"}),
         (DecisionKind.STALL, ["--choice", "wait"], "wait", {}),
+        (DecisionKind.BUDGET, ["--choice", "raise", "--data", '{"usd": "3"}'], "raise", {"usd": "3"}),
     ],
 )
 def test_every_kind_is_answered(ask: Any, kind: DecisionKind, options: list[str], choice: str, answer: dict[str, Any]) -> None:
@@ -97,8 +195,11 @@ def test_every_kind_is_answered(ask: Any, kind: DecisionKind, options: list[str]
         (DecisionKind.PLAN, ["--revise"], "Say what to change"),
         (DecisionKind.QUESTION, ["--pick", "Roman"], "is not an option"),
         (DecisionKind.QUESTION, ["--choice", "answer"], "no answer"),
-        (DecisionKind.ESCALATION, ["--pick", "key", "--pick", "x", "--choice", "deny"], "is not an answer here"),
+        (DecisionKind.ESCALATION, ["--pick", "key", "--pick", "x"], "Only one option"),
         (DecisionKind.ESCALATION, ["--pick", "nothing"], "is not on offer"),
+        (DecisionKind.ESCALATION, ["--pick", "key", "--choice", "deny"], "--pick and --choice deny do not go together"),
+        (DecisionKind.PLAN, ["--approve-with", "/no/such/file"], "cannot be read: No such file"),
+        (DecisionKind.BUDGET, ["--raise", "much"], "not a number"),
     ],
 )
 def test_a_bad_answer_is_refused_in_words_and_changes_nothing(

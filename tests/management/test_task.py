@@ -1,12 +1,11 @@
-"""`manage.py task` and `manage.py tail`."""
+"""`manage.py task`."""
 
-import json
 from typing import Any
 
 import pytest
 
 from tasks_app.domain.statuses import TaskStatus
-from tests.factories import AgentFactory, EventFactory, RunFactory, TaskFactory, TeamFactory
+from tests.factories import AgentFactory, RunFactory, TaskFactory, TeamFactory
 from tests.management.commands import run, run_json
 
 pytestmark = pytest.mark.django_db
@@ -72,13 +71,3 @@ def test_what_cannot_be_done_is_said_and_ends_with_two(team: Any, words: list[st
     code, _, err = run("task", *words)
     assert code == 2
     assert said in err
-
-
-def test_the_last_events_are_printed_and_as_lines_of_json(team: Any) -> None:
-    for number in range(30):
-        EventFactory(team=team, kind="note", data={"text": f"note {number}"})
-    code, out, _ = run("tail", "billing", "-n", "2")
-    assert (code, [line[15:] for line in out.splitlines()]) == (0, ["note 28", "note 29"])
-    _, out, _ = run("tail", "billing", "--after", "27", "--json")
-    assert [json.loads(line)["seq"] for line in out.splitlines()] == [28, 29, 30]
-    assert run("tail", "billing", "-n", "-1")[0] == 2

@@ -1,18 +1,19 @@
 """How the terminal says things."""
 
 import datetime as dt
+from dataclasses import replace
 
 import pytest
 
 from tasks_app.domain.events import EventKind
 from tasks_app.management import words
-from tasks_app.selectors.journal import Entry
+from tasks_app.selectors.journal import Entry, Request
 
 AT = dt.datetime(2026, 3, 1, 10, 20, 30, tzinfo=dt.UTC)
 
 
-def entry(event: str, /, **data: object) -> Entry:
-    return Entry(7, event, AT, "system", data, task="T-2", task_title="API", agent="ada", decision="d1")
+def entry(event: str, /, request: Request | None = None, **data: object) -> Entry:
+    return Entry(7, event, AT, "system", data, task="T-2", task_title="API", agent="ada", decision="d1", request=request)
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(0, "0:00"), (59.9, "0:59"), (247, "4:07"), (3753, "1:02:33"), (-5, "0:00")])
@@ -32,9 +33,11 @@ def test_an_event_is_a_line_with_its_time() -> None:
     assert words.line(entry(EventKind.TASK_CLAIMED, attempt=2)) == "10:20:30 ada took T-2 API (attempt 2)"
 
 
-def test_a_request_says_how_to_answer_it() -> None:
-    said = words.line(entry(EventKind.DECISION_OPENED, kind="plan", title="ada proposes a plan"))
-    assert said == "10:20:30 ada proposes a plan for T-2 API  → manage.py decide d1"
+def test_a_request_says_how_to_answer_it_while_it_is_open() -> None:
+    asked = Request("plan", "ada proposes a plan", open=True)
+    said = "10:20:30 ada proposes a plan for T-2 API"
+    assert words.line(entry(EventKind.DECISION_OPENED, asked)) == f"{said}  → uv run manage.py decide d1"
+    assert words.line(entry(EventKind.DECISION_OPENED, replace(asked, open=False))) == said
 
 
 def test_hostile_text_in_an_event_is_one_harmless_line() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 from django.utils import timezone
 
 from tasks_app.decision_kinds.registry import choice_word
-from tasks_app.domain.errors import NotFound, Stale
+from tasks_app.domain.errors import Invalid, NotFound, Stale
 from tasks_app.domain.text import one_line
-from tasks_app.management import answers, words
+from tasks_app.management import answers, ways, words
 from tasks_app.management.cli import DeskCommand, actor, find_team
 from tasks_app.selectors import access, inbox
 from tasks_app.selectors.inbox import Detail
@@ -21,27 +21,22 @@ class Command(DeskCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("id", nargs="?", help="id of the request, such as d1k9x0a2b")
         parser.add_argument("--team", help="only of this team")
-        for name, text in {
-            "allow": "permission: this once",
-            "allow-rule": "permission: the rule on offer, for this task",
-            "deny": "permission: no",
-            "approve": "plan: as it is",
-            "revise": "plan: send it back; say what to change with --note",
-        }.items():
-            parser.add_argument(f"--{name}", action="store_true", help=text)
-        parser.add_argument("--choice", default="", help="any answer by its word")
-        parser.add_argument("--pick", action="append", help="question, escalation: an option, by a part of its label")
-        parser.add_argument("--text", default="", help="question, escalation: free text")
-        parser.add_argument("--note", default="", help="your words to the agent")
-        parser.add_argument("--data", default="", help='the answer as JSON, such as {"usd": "5"}')
-        parser.add_argument("--seen", type=int, help="answer only this version of the request")
+        for name, option in ways.OPTIONS.items():
+            text = f"{', '.join(kind.value for kind in option.kinds)}: {option.help}"
+            how: dict[str, Any] = {"metavar": option.value} if option.value else {"action": "store_true"}
+            parser.add_argument(f"--{name}", help=text, **({**how, "action": "append"} if name == "pick" else how))
+        parser.add_argument("--note", default="", metavar="WORDS", help="your words to the agent")
+        parser.add_argument("--choice", default="", metavar="WORD", help="any answer by its word, as programs know it")
+        parser.add_argument("--data", default="", metavar="JSON", help='the rest of such an answer, such as {"usd": "5"}')
+        parser.add_argument("--seen", type=int, metavar="VERSION", help="answer only this version of the request")
         self.add_json(parser)
 
     def act(self, given: dict[str, Any]) -> int:
         if not given["id"]:
+            _must_name_one(given)
             return self._list(given)
         detail = _detail(given["id"])
-        typed = answers.typed(given)
+        typed = answers.typed(given, detail.item.kind)
         if typed is not None:
             choice, note, data = answers.stored(typed, detail)
             if given["seen"] not in (None, detail.version):
@@ -74,6 +69,11 @@ class Command(DeskCommand):
         ages = {item.id: words.since(item.opened_at, now) for item in items}
         self.stdout.write("\n".join(answers.listing(items, ages)) or "Nothing waits for you.")
         return 0
+
+
+def _must_name_one(given: dict[str, Any]) -> None:
+    if any(given[name.replace("-", "_")] for name in (*ways.OPTIONS, "note", "choice", "data", "seen")):
+        raise Invalid("Name the request that you answer: `manage.py decide` lists what waits, with ids.", field="id")
 
 
 def _detail(decision_id: str) -> Detail:

@@ -15,6 +15,8 @@ MARKS = {Level.OK: ("✓", "green"), Level.WARN: ("!", "yellow"), Level.FAIL: ("
 class Command(DeskCommand):
     help = "Check Redis, database, Claude Code, key, disk, memory and versions, and say what to do. Exit code 1 on a failure."
 
+    needs_database = False  # whether it is there is one of the findings
+
     def add_arguments(self, parser: ArgumentParser) -> None:
         self.add_json(parser)
 

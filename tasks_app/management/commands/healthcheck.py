@@ -4,21 +4,27 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
 
-from tasks_app.management import health
+from tasks_app.domain.errors import Unavailable
+from tasks_app.management import health, ports
+from tasks_app.management.cli import DeskCommand
 
 
-class Command(BaseCommand):
-    help = "Exit 0 when the web server or the worker of this host is well."
-    requires_system_checks = ()
+class Command(DeskCommand):
+    help = "Exit 0 when the web server or the worker of this host is well, else 1 and say why."
+    needs_database = False  # the web server's is looked at by its own answer
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("what", choices=("web", "worker"))
         parser.add_argument("--port", type=int, default=8400, help="port of the web server (8400)")
 
-    def handle(self, *args: Any, **given: Any) -> None:
+    def act(self, given: dict[str, Any]) -> int:
+        if given["what"] == "worker":
+            if not health.worker_is_healthy():
+                raise Unavailable("No worker of this host has sent a heartbeat to the database lately.")
+            return 0
+        port = ports.valid(given["port"])
         host = next((name for name in settings.ALLOWED_HOSTS if name != "*"), "127.0.0.1")
-        well = health.web_is_healthy(given["port"], host=host) if given["what"] == "web" else health.worker_is_healthy()
-        if not well:
-            raise CommandError(f"The {given['what']} of this host is not well.", returncode=1)
+        if not health.web_is_healthy(port, host=host):
+            raise Unavailable(f"The web server does not serve its sign-in page on port {port} of this host.")
+        return 0

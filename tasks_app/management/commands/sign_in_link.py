@@ -3,16 +3,25 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.conf import settings
 
-from tasks_app.management import desk
+from tasks_app.management import desk, ports, prepare
+from tasks_app.management.cli import DeskCommand
+from tasks_app.management.words import COMMAND
+
+PORT = 8400
 
 
-class Command(BaseCommand):
+class Command(DeskCommand):
     help = "Print a sign-in link for the first superuser (made if needed): good once, for 15 minutes."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--port", type=int, default=8400, help="port of the web server on this machine (8400)")
+        parser.add_argument("--port", type=int, help=f"port of the web server on this machine (that of `up`, else {PORT})")
 
-    def handle(self, *args: Any, **given: Any) -> None:
-        self.stdout.write(desk.sign_in_link(given["port"]))
+    def act(self, given: dict[str, Any]) -> int:
+        running = desk.running(prepare.home())
+        port = ports.valid(given["port"] if given["port"] is not None else running["port"] if running else PORT)
+        self.stdout.write(desk.sign_in_link(port))
+        if not settings.ORIGINS and not ports.web_answers(port):
+            self.stderr.write(f"No web server answers on port {port} yet: `{COMMAND} up` starts one, --port names another.")
+        return 0

@@ -12,10 +12,11 @@ from django.utils import timezone
 
 from tasks_app.domain import plan as plans
 from tasks_app.domain.errors import Invalid
-from tasks_app.management import credentials, lead, missing, plan_files, prepare, sign_in, status
+from tasks_app.management import credentials, desk, lead, missing, plan_files, prepare, sign_in, status
 from tasks_app.management.cli import DeskCommand, actor, find_team
 from tasks_app.management.scripted import ScriptedLead
-from tasks_app.management.unattended import Ending, Watch
+from tasks_app.management.unattended import End, Ending, Watch
+from tasks_app.management.words import COMMAND
 from tasks_app.selectors import access, teams
 from tasks_app.services import actions
 
@@ -74,8 +75,8 @@ class Command(DeskCommand):
         _check_timeout(given["timeout"])
         rules = lead.load(given["lead"]) if given["lead"] else None
         plan, source = plan_files.read(given["plan"], name=given["name"])
-        rehearse = given["rehearse"] or settings.REHEARSE
         prepare.everything()
+        rehearse = given["rehearse"] or settings.REHEARSE or (desk.running(prepare.home()) or {}).get("rehearse", False)
         if not rehearse and not credentials.anywhere():
             raise Invalid(
                 f"There is no API key and no signed-in Claude Code. Add --rehearse, or {credentials.HOW}.", field="rehearse"
@@ -98,11 +99,16 @@ class Command(DeskCommand):
         self, team: Callable[[], int], *, rules: lead.Lead | None, rehearse: bool, given: dict[str, Any], after: int = 0
     ) -> int:
         """Start what is missing, then the team, and wait for its end."""
-        begun, tell = time.monotonic(), self._teller(given["json"])
-        with missing.started(tell=tell, rehearse=rehearse) as helpers:
-            team_id = team()
-            scripted = ScriptedLead(rules, team_id, tell, time.monotonic) if rules else None
-            ending = Watch(team_id, tell, scripted, helpers.look, given["timeout"], after=after).until_the_end()
+        begun, tell, team_id = time.monotonic(), self._teller(given["json"]), None
+        try:
+            with missing.started(tell=tell, rehearse=rehearse) as helpers:
+                team_id = team()
+                scripted = ScriptedLead(rules, team_id, tell, time.monotonic) if rules else None
+                ending = Watch(team_id, tell, scripted, helpers.look, given["timeout"], after=after).until_the_end()
+        except KeyboardInterrupt:
+            if team_id is None:
+                raise
+            ending = Ending(End.INTERRUPTED, _goes_on(team_id))
         return self._say_ended(team_id, ending, given["json"], elapsed_s=time.monotonic() - begun)
 
     def _teller(self, as_json: bool) -> Any:
@@ -119,9 +125,9 @@ class Command(DeskCommand):
         if as_json:
             self.print_json({"team": slug, "worker": works})
         else:
-            self.stdout.write(f"The team {slug} has started. `uv run manage.py team status {slug}` shows it.")
+            self.stdout.write(f"The team {slug} has started. `{COMMAND} team status {slug}` shows it.")
             if not works:
-                self.stdout.write("No worker runs yet: start `uv run manage.py up`, or use --wait.")
+                self.stdout.write(f"No worker runs yet: start `{COMMAND} up`, or wait here: `{COMMAND} team wait {slug}`.")
         return 0
 
     def _say_ended(self, team_id: int, ending: Ending, as_json: bool, *, elapsed_s: float) -> int:
@@ -153,9 +159,9 @@ class Command(DeskCommand):
             rehearsal = "  (rehearsal)" if team.rehearsal else ""
             self.stdout.write(f"{team.slug:<32} {team.status:<8} {team.counts.done}/{team.counts.total} tasks{waits}{rehearsal}")
         if not found and teams.archived(list(access.team_ids())):
-            self.stdout.write("Every team is archived: uv run manage.py team list --archived")
+            self.stdout.write(f"Every team is archived: {COMMAND} team list --archived")
         elif not found:
-            self.stdout.write("No team yet: uv run manage.py team start examples/billing/plan.yaml --rehearse")
+            self.stdout.write(f"No team yet: {COMMAND} team start examples/billing/plan.yaml --rehearse")
         return 0
 
     def _archived(self, as_json: bool) -> int:
@@ -179,6 +185,12 @@ class Command(DeskCommand):
         else:
             self.show(status.as_text(facts))
         return 0
+
+
+def _goes_on(team_id: int) -> str:
+    slug = teams.summaries([team_id])[team_id].slug
+    how = "It goes on" if missing.somebody_works() else f"It goes on when a worker runs, such as that of `{COMMAND} up`"
+    return f"Interrupted: nobody waits for the team any more. {how}. Wait again: `{COMMAND} team wait {slug}`."
 
 
 def _check_timeout(seconds: float | None) -> None:

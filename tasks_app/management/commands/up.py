@@ -4,17 +4,14 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
-from tasks_app.domain.errors import DomainError, Invalid
 from tasks_app.management import desk
-from tasks_app.management.cli import BAD_INPUT
-from tasks_app.management.screen import Screen
+from tasks_app.management.cli import DeskCommand
+from tasks_app.management.screen import Screen, console_for
 
 
-class Command(BaseCommand):
+class Command(DeskCommand):
     help = "Set everything up and run it: database, embedded Valkey, web server, workers. Ctrl-C ends it."
-    requires_system_checks = ()
+    needs_database = False  # it is made or brought to this version, or what is wrong with it is said
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=int, default=8400, help="port on 127.0.0.1 (8400)")
@@ -23,7 +20,7 @@ class Command(BaseCommand):
         parser.add_argument("--webs", type=int, default=1, help="number of web server processes behind the port (1)")
         parser.add_argument("--rehearse", action="store_true", help="new teams are rehearsed: the model's replies are scripted")
 
-    def handle(self, *args: Any, **given: Any) -> None:
+    def act(self, given: dict[str, Any]) -> int:
         options = desk.Options(
             port=given["port"],
             browser=not given["no_browser"],
@@ -31,10 +28,4 @@ class Command(BaseCommand):
             webs=given["webs"],
             rehearse=given["rehearse"],
         )
-        try:
-            code = desk.run(options, Screen())
-        except DomainError as error:
-            self.stderr.write(error.message)
-            code = BAD_INPUT if isinstance(error, Invalid) else 1
-        if code:
-            sys.exit(code)
+        return desk.run(options, Screen(console_for(sys.stdout, plain=self.plain)))
