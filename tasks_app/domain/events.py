@@ -42,6 +42,10 @@ class EventKind(StrEnum):
     MESSAGE_SENT = "message.sent"
     MESSAGE_DELIVERED = "message.delivered"
     CONTEXT_SHARED = "context.shared"
+    CONTEXT_READ = "context.read"
+    CONTEXT_DELETED = "context.deleted"
+    CONTEXT_EXPIRED = "context.expired"
+    CONTEXT_SCHEMA = "context.schema"
     CHECKPOINT_SAVED = "checkpoint.saved"
     BUDGET_LEVEL = "budget.level"
     BUDGET_CHANGED = "budget.changed"
@@ -84,6 +88,10 @@ EVENT_DATA: dict[EventKind, str] = {
     EventKind.MESSAGE_SENT: "message, sender, recipient",
     EventKind.MESSAGE_DELIVERED: "message, recipient",
     EventKind.CONTEXT_SHARED: "name, version",
+    EventKind.CONTEXT_READ: "names, how",
+    EventKind.CONTEXT_DELETED: "name, version",
+    EventKind.CONTEXT_EXPIRED: "name, version",
+    EventKind.CONTEXT_SCHEMA: "name, set",
     EventKind.CHECKPOINT_SAVED: "name, checkpoint",
     EventKind.BUDGET_LEVEL: "scope, level, used, limit, unit",
     EventKind.BUDGET_CHANGED: "scope, new",

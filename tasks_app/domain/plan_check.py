@@ -7,10 +7,11 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tasks_app.domain import graph, names
+from tasks_app.domain import graph, json_schema, names
 from tasks_app.domain.criteria import fold as fold_criterion
 from tasks_app.domain.plan_lines import Path
 from tasks_app.domain.plan_model import fold, index
+from tasks_app.domain.text import clean_json
 
 Report = Callable[[Path, str, str], None]
 """Called with the path, the message and the fix of each problem."""
@@ -45,6 +46,21 @@ def check(document: Any, *, known_types: Collection[str], report: Report) -> Non
         _criteria(task, report)
         _budget(document, task, report)
     _dependencies(tasks, report)
+    _context(document, report)
+
+
+def _context(document: Any, report: Report) -> None:
+    """Schemas of shared entries are sound, and what the team starts with fits them."""
+    schemas, values = ((document.get(name) if isinstance(document, dict) else None) for name in ("context_schemas", "context"))
+    for name, schema in schemas.items() if isinstance(schemas, dict) else ():
+        if not isinstance(schema, dict):
+            continue
+        unfit = json_schema.flaws_of(schema)
+        for one in unfit:
+            report(("context_schemas", name, *one.place), one.message, one.fix or "Correct the JSON Schema (2020-12).")
+        if not unfit and isinstance(values, dict) and name in values:
+            for one in json_schema.flaws_in(clean_json(values[name]), schema):
+                report(("context", name, *one.place), one.message, one.fix or "Change the value, or its schema.")
 
 
 def _items(document: Any, name: str) -> list[_Item]:

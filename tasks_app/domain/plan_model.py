@@ -222,6 +222,9 @@ class Plan(Strict):
     context: dict[ContextName, Annotated[Any, AfterValidator(_plain_json)]] = Field(
         default_factory=dict, description="Shared entries the team starts with"
     )
+    context_schemas: dict[ContextName, Annotated[dict[str, Any], AfterValidator(_plain_json)]] = Field(
+        default_factory=dict, description="JSON Schemas that the values of shared entries must fit, by name"
+    )
 
     def needs(self, task: Task) -> tuple[int, ...]:
         """Return the places in `tasks` of what `task` depends on, in its order."""

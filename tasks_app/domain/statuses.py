@@ -40,6 +40,13 @@ class RunStatus(StrEnum):
 OPEN_RUN = (RunStatus.PENDING, RunStatus.RUNNING)
 
 
+class Scope(StrEnum):
+    """Who is told of a shared entry."""
+
+    TEAM = "team"
+    TASK = "task"  # the task it comes from, and what depends on that, directly or not
+
+
 class DecisionKind(StrEnum):
     """What an agent can need from the lead."""
 

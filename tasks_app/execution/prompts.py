@@ -1,6 +1,5 @@
 """The words a run is given: the task at its start, and what happened while it was away when it goes on."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from tasks_app.domain.text import cut
 
 OUTPUT_LIMIT = 8_000
 CONTEXT_LIMIT = 12_000
+ENTRY_LIMIT = 2_000
 EXPIRED = (
     "Nobody answered in time: {title}. The lead neither allowed nor denied it. That is not consent: do not do it. Find another "
     "way, decide yourself only what is yours to decide and say what you assumed, or give the task back and say why."
@@ -79,17 +79,38 @@ def _needs(needs: Sequence[Any]) -> str:
     return "## What the tasks before yours yielded\n" + "\n".join(shown)
 
 
+def shown_in_full(entries: Sequence[Any]) -> list[Any]:
+    """Return the entries whose value stands in the prompt, whole or shortened; of the rest only the names do."""
+    return [entry for entry, _ in _fitting(entries)]
+
+
 def _entries(entries: Sequence[Any]) -> str:
-    lines, size = [], 0
+    fitting = _fitting(entries)
+    lines = [line for _, line in fitting]
+    if left := entries[len(fitting) :]:
+        names = ", ".join(entry.name for entry in left[:40]) + (", …" if len(left) > 40 else "")
+        lines.append(f"- {len(left)} more, not shown here: {names}. Read them with mcp__crew__ReadContext.")
+    return "## Shared context\n" + "\n".join(lines) if lines else ""
+
+
+def _fitting(entries: Sequence[Any]) -> list[tuple[Any, str]]:
+    """The newest entries that fit in `CONTEXT_LIMIT` characters, each with its line."""
+    found, size = [], 0
     for entry in entries:
-        value = cut(json.dumps(entry.value, ensure_ascii=False), 2_000)
-        line = f"- {entry.name} (version {entry.version}, by {entry.owner}): {value}"
+        line = _entry(entry)
         size += len(line)
         if size > CONTEXT_LIMIT:
-            lines.append("- … more: read it with mcp__crew__ReadContext")
             break
-        lines.append(line)
-    return "## Shared context\n" + "\n".join(lines) if lines else ""
+        found.append((entry, line))
+    return found
+
+
+def _entry(entry: Any) -> str:
+    value, more = cut(entry.start, ENTRY_LIMIT), ""
+    if entry.large or len(entry.start) > ENTRY_LIMIT:
+        more = f'\n  (shortened, {entry.size:,} bytes in all: read it whole with mcp__crew__ReadContext, name "{entry.name}")'
+    author = entry.author.partition(":")[2] or entry.author
+    return f"- {entry.name} (version {entry.version}, by {author}{f', {entry.task}' if entry.task else ''}): {value}{more}"
 
 
 def _dossiers(dossiers: Sequence[dict[str, Any]]) -> str:

@@ -12,7 +12,9 @@ from tasks_app.domain.context import Level, usage
 from tasks_app.execution import environment, prompts
 from tasks_app.rehearsal import scripts, server
 from tasks_app.runners.port import RunSpec
+from tasks_app.selectors import context as shared
 from tasks_app.selectors import runs as reading
+from tasks_app.selectors.context import Entry
 from tasks_app.services import budgets, context, deliveries, runs, task_edits, transcripts
 from tasks_app.tools import registry
 
@@ -104,13 +106,22 @@ def _first(run: Any, closed: list[Any], carried: str) -> str:
     prompt = prompts.first(
         run,
         needs=reading.needs(run.task_id),
-        entries=context.read(run.team_id),
+        entries=_shared(run),
         dossiers=reading.dossiers(run.task_id),
         handover="" if carried else run.agent.handover,
     )
     if not closed:
         return prompt
     return f"{prompt}\n\n{prompts.going_on(run, closed, interrupted_call='')}"
+
+
+def _shared(run: Any) -> list[Entry]:
+    """What the team shares and the task may see, newest first; those that fit in the prompt are noted as read."""
+    entries = shared.of_team(run.team_id, sees=shared.sees(run.team_id, run.task.number))
+    told = prompts.shown_in_full(entries)
+    with runs.holding(run.pk, run.fence):
+        context.note_reads(run.team_id, told, reader=run.agent.name, run_id=run.pk, agent_id=run.agent_id, how="prompt")
+    return entries
 
 
 def _rules(run: Any) -> dict[str, tuple[str, ...]]:

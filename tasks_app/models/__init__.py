@@ -1,7 +1,15 @@
 """The tables, one file per aggregate. Only `services` write them and only `selectors` read them."""
 
 from tasks_app.models.agents import Agent
-from tasks_app.models.context import Checkpoint, ContextEntry
+from tasks_app.models.context import (
+    Checkpoint,
+    ContextBlob,
+    ContextChunk,
+    ContextEntry,
+    ContextName,
+    ContextRead,
+    ContextVersion,
+)
 from tasks_app.models.decisions import Decision
 from tasks_app.models.events import Event
 from tasks_app.models.messages import Message
@@ -14,7 +22,12 @@ from tasks_app.models.workers import Worker
 __all__ = [
     "Agent",
     "Checkpoint",
+    "ContextBlob",
+    "ContextChunk",
     "ContextEntry",
+    "ContextName",
+    "ContextRead",
+    "ContextVersion",
     "CostReading",
     "Decision",
     "Dependency",

@@ -224,6 +224,18 @@ def _context_shared(entry: Entry) -> Said:
     return say("{who} shared “{name}” with the team{again}", name=entry.data.get("name", ""), again=again)
 
 
+def _context_read(entry: Entry) -> Said:
+    names = [f"“{name}”" for name in entry.data.get("names") or ()]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    way = "was told" if entry.data.get("how") == "prompt" else "read"
+    return say(f"{{who}} {way} {{names}}{{on}}", names=", ".join(names[:3]) + more or "what is shared")
+
+
+def _context_schema(entry: Entry) -> Said:
+    did = "set the schema of" if entry.data.get("set") else "removed the schema of"
+    return say(f"{{who}} {did} “{{name}}”", name=entry.data.get("name", ""))
+
+
 def _agent_added(entry: Entry) -> Said:
     role = entry.data.get("role")
     return say("{who} added {name}{role}", name=entry.data.get("name") or "an agent", role=f" as {role}" if role else "")
@@ -273,6 +285,10 @@ SENTENCES: Mapping[str, Say] = {
     EventKind.MESSAGE_SENT: _message_sent,
     EventKind.MESSAGE_DELIVERED: lambda e: told("{to} got a message", e.message, to=e.data.get("recipient") or "The agent"),
     EventKind.CONTEXT_SHARED: _context_shared,
+    EventKind.CONTEXT_READ: _context_read,
+    EventKind.CONTEXT_DELETED: lambda e: say("{who} deleted “{name}” from what the team shares", name=e.data.get("name", "")),
+    EventKind.CONTEXT_EXPIRED: lambda e: say("the shared entry “{name}” has expired", name=e.data.get("name", "")),
+    EventKind.CONTEXT_SCHEMA: _context_schema,
     EventKind.CHECKPOINT_SAVED: lambda e: say("{who} saved the checkpoint “{name}”", name=e.data.get("name", "")),
     EventKind.BUDGET_LEVEL: _budget_level,
     EventKind.BUDGET_CHANGED: _budget_changed,

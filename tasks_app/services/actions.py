@@ -41,8 +41,7 @@ def start_team(plan: Plan, *, source: Source, user_id: int | None, rehearsal: bo
                 plan, slug=slug, source=source, workspace=workspace, user_id=user_id, rehearsal=rehearsal, actor=actor
             )
             _make_tasks(team, plan, actor)
-            for name, value in plan.context.items():
-                context.share(team.pk, name=name, value=value, owner="plan")
+            _share_context(team, plan, actor)
     except Exception:
         workspaces.remove(slug)
         raise
@@ -75,6 +74,14 @@ def _make_tasks(team: Team, plan: Plan, actor: str) -> None:
             attempts_allowed=plan.limits.attempts,
         )
         made[place] = tasks.create(team.pk, draft, actor=actor).pk
+
+
+def _share_context(team: Team, plan: Plan, actor: str) -> None:
+    by = context.Writer(actor)
+    for name, schema in plan.context_schemas.items():
+        context.set_schema(team.pk, name=name, schema=schema, by=by)
+    for name, value in plan.context.items():
+        context.share(team.pk, name=name, value=value, by=by)
 
 
 def _in_order(plan: Plan) -> list[int]:

@@ -46,3 +46,8 @@ def decision(pk: str) -> str:
 def messages(team_pk: int) -> str:
     """A team's messages."""
     return f"messages:{team_pk}"
+
+
+def context(team_pk: int) -> str:
+    """What a team shares, and who has read it."""
+    return f"context:{team_pk}"

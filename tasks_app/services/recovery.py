@@ -13,7 +13,20 @@ from tasks_app.domain.events import EventKind
 from tasks_app.domain.leases import CRASHES, NEVER, RENUDGE_S
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, Reason, RunStatus, TeamStatus
 from tasks_app.models import Decision, Event, Run, Team
-from tasks_app.services import agents, budgets, decisions, deliveries, endings, events, expiry, keys, runs, scheduling, workers
+from tasks_app.services import (
+    agents,
+    budgets,
+    context,
+    decisions,
+    deliveries,
+    endings,
+    events,
+    expiry,
+    keys,
+    runs,
+    scheduling,
+    workers,
+)
 from tasks_app.services.clock import DatabaseNow, now_s
 
 logger = logging.getLogger(__name__)
@@ -147,6 +160,7 @@ def sweep() -> list[str]:
     """Everything that must not depend on a hint, once; returns due runs that could not be nudged."""
     take_back_expired()
     expiry.expire_due()
+    context.expire_due()
     close_stalls()
     open_stalls()
     tick_all()

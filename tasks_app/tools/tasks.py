@@ -9,6 +9,7 @@ from tasks_app.domain.criteria import missing_evidence
 from tasks_app.domain.errors import Forbidden, Invalid
 from tasks_app.selectors import crew
 from tasks_app.services import runs, task_edits, tasks
+from tasks_app.tools import context
 from tasks_app.tools.base import Arguments, Caller, CrewTool, find_task
 
 
@@ -65,6 +66,9 @@ class Update(Arguments):
         description="With status completed: for each acceptance criterion (its number or text) how you know it is met",
     )
     summary: str = Field(default="", description="With status completed: what the tasks that depend on this one need to know")
+    export_to_context: dict[str, Any] = Field(
+        default_factory=dict, description="With status completed: named values for the tasks that depend on this one"
+    )
 
 
 def _create(caller: Caller, args: Create) -> str:
@@ -108,7 +112,10 @@ def _update(caller: Caller, args: Update) -> str:
     if args.status and task_id != caller.task_id:
         raise Forbidden(f"T-{caller.task_number} is your task; the status of others is theirs to report.", field="status")
     said = _edit(caller, task_id, args)
+    if args.export_to_context and args.status != "completed":
+        raise Invalid("export_to_context goes with status completed. Use ShareContext before.", field="export_to_context")
     if args.status == "completed":
+        said += [context.export(caller, args.export_to_context)] if args.export_to_context else []
         return " ".join([*said, _complete(caller, args)])
     if args.status == "pending":
         return " ".join([*said, _give_back(caller, args)])

@@ -2,11 +2,13 @@
 
 import os
 import uuid
+from datetime import timedelta
 
 import pytest
 
+from tasks_app.domain.statuses import Scope
 from tasks_app.execution import environment, prompts, spec
-from tasks_app.models import Agent, Run, Task, TaskRule, Team, TranscriptEntry
+from tasks_app.models import Agent, ContextEntry, ContextRead, Run, Task, TaskRule, Team, TranscriptEntry
 from tasks_app.services import context, deliveries, expiry, task_edits
 from tasks_app.services.decisions import open_for_run
 from tests import factories
@@ -37,7 +39,7 @@ def test_the_first_prompt_says_all_that_is_known(crew):
     needed = factories.TaskFactory(team=crew.team, number=7, done=True, title="Schema", output="The table is `invoice`.")
     task_edits.add_dependencies(crew.tasks[0].pk, needs=[needed.pk], actor="user:ada")
     Task.objects.filter(pk=crew.tasks[0].pk).update(description="Make the page.", guidance="Use uv.")
-    context.share(crew.team.pk, name="api.url", value="http://x", owner="builder-2")
+    context.share(crew.team.pk, name="api.url", value="http://x", by=context.Writer("agent:builder-2"))
     dossier = {
         "attempt": 1,
         "agent": "builder-2",
@@ -80,11 +82,33 @@ def test_long_outputs_and_contexts_are_cut_and_say_so(crew):
     needed = factories.TaskFactory(team=crew.team, number=7, done=True, output="🚀é漢" * 350_000)
     task_edits.add_dependencies(crew.tasks[0].pk, needs=[needed.pk], actor="user:ada")
     for number in range(20):
-        context.share(crew.team.pk, name=f"n{number}", value="漢" * 5_000, owner="b")
+        context.share(crew.team.pk, name=f"n{number}", value="漢" * 5_000, by=context.Writer("agent:b"))
     prompt = build(crew.claim()).prompt
     assert len(prompt) < 40_000
-    assert "read it with mcp__crew__ReadContext" in prompt
+    assert 'read it whole with mcp__crew__ReadContext, name "n19")' in prompt
+    assert "15 more, not shown here: n14, n13," in prompt
     prompt.encode()
+
+
+def test_the_prompt_tells_what_the_task_may_see_newest_first_and_notes_who_was_told(crew):
+    for name, number, scope in (
+        ("old", None, Scope.TEAM),
+        ("mine", 1, Scope.TASK),
+        ("theirs", 2, Scope.TASK),
+        ("new", None, None),
+    ):
+        by = context.Writer("agent:b", task_number=number)
+        context.share(crew.team.pk, name=name, value=name, by=by, scope=scope)
+    context.share(crew.team.pk, name="over", value=1, by=context.Writer("agent:b"), ttl_s=60)
+    ContextEntry.objects.filter(name="over").update(expires_at=world.now() - timedelta(days=1))
+    held = crew.claim()
+    prompt = build(held).prompt
+    at = [prompt.index(f"- {name} (version 1") for name in ("new", "mine", "old")]
+    assert at == sorted(at)
+    assert "theirs" not in prompt
+    assert "- over" not in prompt
+    told = ContextRead.objects.values_list("entry__name", "reader", "run_id", "version", "how")
+    assert set(told) == {(name, "builder-1", held.id, 1, "prompt") for name in ("new", "mine", "old")}
 
 
 def test_rules_of_team_agent_and_task_are_joined(crew):

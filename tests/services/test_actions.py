@@ -8,9 +8,9 @@ from django.conf import settings
 from tasks_app.domain.errors import Conflict, DomainError, Invalid, NotFound, TooLarge
 from tasks_app.domain.plan_model import Plan
 from tasks_app.models import Agent, Decision, Dependency, Run, Task, Team
+from tasks_app.selectors import context as shared
 from tasks_app.services import (
     actions,
-    context,
     decisions,
     deliveries,
     endings,
@@ -210,7 +210,7 @@ def test_a_team_is_made_with_everything_in_its_plan_and_begins(source):
     assert list(Task.objects.values_list("number", "title", "criteria")) == [(1, "A", ["ok", "also"]), (2, "B", ["ok"])]
     assert list(Dependency.objects.values_list("task__title", "needs__title")) == [("B", "A")]
     assert Task.objects.get(title="B").budget_usd == Decimal("1.5")
-    assert [e.name for e in context.read(team.pk)] == ["api.url"]
+    assert [e.name for e in shared.of_team(team.pk)] == ["api.url"]
     assert Run.objects.get().task.title == "A"
     assert (settings.HOME / "workspaces" / "atlas" / "work" / "README").read_text() == "hello"
     assert world.kinds(team)[0] == "team.started"
@@ -234,7 +234,7 @@ def test_what_cannot_be_started_leaves_nothing_behind(source):
             start(source, workspace=workspace)
         assert refused.value.field == "workspace.path"
     with pytest.raises(TooLarge) as refused:
-        start(source, context={"big": "x" * 300_000})
+        start(source, context={"big": "x" * (10 * 2**20)})
     assert refused.value.field == "value"
     assert not Team.objects.exists()
     assert workspaces.taken() == set()

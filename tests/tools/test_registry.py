@@ -83,10 +83,20 @@ BAD = [
     ("Escalate", {"problem": "x", "options": [{"effect": "y"}]}, ("options.0.label: Field required",)),
     ("ShareContext", {"name": "", "value": 1}, ("name must have 1 to 120",)),
     ("ShareContext", {"name": "x" * 121, "value": 1}, ("name must have 1 to 120",)),
-    ("ShareContext", {"name": "x", "value": BIG}, ("larger than 262,144",)),
+    ("ShareContext", {"name": "x", "value": "x" * (10 * 2**20)}, ("larger than 10 MB",)),
     ("ShareContext", {"name": "x", "value": 1, "ttl_s": -1}, ("time to live",)),
     ("ShareContext", {"name": "x", "value": 1, "ttl_s": "NaN"}, ("time to live",)),
     ("ShareContext", {"name": "x", "value": 1, "version": 7}, ("“x” does not exist; write it with version 0",)),
+    (
+        "ShareContext",
+        {"name": "x", "value": {"port": "80"}, "schema": {"properties": {"port": {"type": "integer"}}}},
+        ("The value does not fit the schema of “x”", "value.port: '80' is not of type 'integer'."),
+    ),
+    ("ShareContext", {"name": "x", "value": 1, "schema": {"type": 5}}, ("The schema cannot be registered", "schema.type")),
+    ("ShareContext", {"name": "x", "value": 1, "scope": "all"}, ("scope: Input should be 'team' or 'task'",)),
+    ("ReadContext", {"name": "x", "prefix": "y"}, ("Give either name or prefix",)),
+    ("ReadContext", {"name": "x", "offset": -1}, ("offset: Input should be greater than or equal to 0",)),
+    ("TaskUpdate", {"taskId": "1", "export_to_context": {"x": 1}}, ("goes with status completed",)),
     ("SaveCheckpoint", {"name": " "}, ("The checkpoint needs a name",)),
 ]
 
@@ -114,6 +124,7 @@ WRITES = {
     "TaskStop": {"task_id": "1"},
     "SendMessage": {"to": "builder-2", "message": "x"},
     "ShareContext": {"name": "x", "value": 1},
+    "ReadContext": {"name": "x"},
     "SaveCheckpoint": {"name": "x"},
 }
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tasks_app.models import Checkpoint, ContextEntry, Dependency, Event, Message, Run, Task
+from tasks_app.models import Checkpoint, Dependency, Event, Message, Run, Task
 from tasks_app.services import messages, tasks
 from tests import factories
 from tests.services import world
@@ -117,19 +117,6 @@ def test_reading_messages_shows_the_latest_oldest_first(me, crew):
 
 def test_the_text_of_escalate_without_an_answer_is_no_consent(me):
     assert "has not answered" in good(me, "Escalate", problem="401", options=[{"label": "Mock"}])
-
-
-def test_context_is_shared_by_version_and_read_by_name(me, crew):
-    assert "version 1" in good(me, "ShareContext", name=" api.url ", value={"a": ["漢\ud800\0", 1.5]}, version=0)
-    assert "version 2" in good(me, "ShareContext", name="api.url", value="x", version=1)
-    assert "is at version 2 by builder-1, not 1" in bad(me, "ShareContext", name="api.url", value="y", version=1)
-    assert "is at version 2 by builder-1, not 0" in bad(me, "ShareContext", name="api.url", value="y", version=0)
-    assert json.loads(good(me, "ReadContext", name="api.url")) == [
-        {"name": "api.url", "version": 2, "owner": "builder-1", "value": "x"}
-    ]
-    assert good(me, "ReadContext", name="nothing") == "There is nothing of that name."
-    good(me, "ShareContext", name="key", value={"api_key": "abcdef123456"})
-    assert ContextEntry.objects.get(name="key").value == {"api_key": "***"}
 
 
 def test_a_checkpoint_holds_where_everything_stands(me, crew):
