@@ -6,8 +6,9 @@ import pytest
 
 from tasks_app.execution import db, port, waiting
 from tasks_app.models import Decision
+from tasks_app.runners.claude.desk import Desk
 from tasks_app.runners.port import AskWithdrawn, Directive, Parked
-from tasks_app.services import decisions
+from tasks_app.services import decisions, deliveries
 from tests.execution.lives import eventually, on_port
 from tests.services import world
 
@@ -142,17 +143,17 @@ def test_a_request_that_ends_without_an_answer_says_that_this_is_no_consent(crew
     on_port(held, work)
 
 
-def faulty(monkeypatch, fails, error):
-    """Let opening a request fail so many times, as it does while the database restarts."""
-    real, left = decisions.open_for_run, [fails]
+def faulty(monkeypatch, fails, error, *, module=decisions, name="open_for_run"):
+    """Let opening a request (or another service) fail so many times, as it does while the database restarts."""
+    real, left = getattr(module, name), [fails]
 
-    def opening(*args):
+    def failing(*args):
         if left[0]:
             left[0] -= 1
             raise error
         return real(*args)
 
-    monkeypatch.setattr(decisions, "open_for_run", opening)
+    monkeypatch.setattr(module, name, failing)
 
 
 def test_an_approval_service_that_is_away_for_a_while_is_asked_again_and_nobody_has_denied(crew, monkeypatch, quick):
@@ -173,3 +174,38 @@ def test_an_approval_service_that_stays_away_is_no_denial_and_no_consent(crew, m
 
     assert on_port(crew.claim(), work) is Directive.GO_ON
     assert not Decision.objects.exists()
+
+
+def test_a_database_that_goes_away_while_a_request_waits_delays_its_answer_and_loses_nothing(crew, monkeypatch, quick):
+    """N26"""
+    held = crew.claim()
+
+    async def work(port):
+        asking = asyncio.create_task(port.ask(world.ask()))
+        decision = await eventually(Decision.objects.first)
+        faulty(monkeypatch, 2, db.OperationalError("the database restarts"), module=deliveries, name="deliver")
+        port.poked.set()
+        await db.call(world.answer, decision, "deny", note="No.")
+        return await asyncio.wait_for(asking, 10)
+
+    assert on_port(held, work).choice == "deny"
+    assert Decision.objects.get().delivered_fence == held.fence
+
+
+def test_one_that_stays_away_while_a_request_waits_lets_nothing_run_and_the_request_is_kept(crew, monkeypatch, quick):
+    """N26"""
+    held = crew.claim()
+
+    async def work(port):
+        desk = Desk(port, wake=lambda: None)
+        asking = asyncio.create_task(desk.ask(world.ask()))
+        await eventually(Decision.objects.exists)
+        monkeypatch.setattr(db, "PATIENCE_S", 0.0)
+        faulty(monkeypatch, 9, db.OperationalError("gone"), module=deliveries, name="deliver")
+        port.poked.set()
+        return await asyncio.wait_for(asking, 10)
+
+    refused = on_port(held, work)
+    assert (refused.behavior, "approval service is unavailable" in refused.message) == ("deny", True)
+    assert "The lead did not deny it" in refused.message
+    assert Decision.objects.get().status == "open"

@@ -34,6 +34,7 @@ def test_of_twenty_schedulers_three_ready_tasks_go_to_three_agents_and_no_agent_
     assert sorted(map(len, results)) == [0] * (MANY - 1) + [3]
     made = Run.objects.values_list("task_id", "agent_id")
     assert len({t for t, _ in made}) == len({a for _, a in made}) == len(made) == 3
+    assert world.kinds(crew.team).count("task.claimed") == 3
 
 
 @pytest.mark.django_db(transaction=True)

@@ -110,9 +110,15 @@ class Cli:
             self.answer_to(self.start_asking({"subtype": "mcp_message", "server_name": "crew", "message": message}))
 
     def text(self, text: str, number: int = 0) -> None:
-        """Say a row of the model."""
-        block = {"type": "text", "text": text}
-        message = {"id": f"msg_{number}", "model": "claude-fake", "role": "assistant", "content": [block], "usage": {}}
+        """Say a text of the model."""
+        self._row(f"msg_{number}", {"type": "text", "text": text})
+
+    def call(self, name: str, command: str) -> None:
+        """Say that the model runs a command."""
+        self._row(f"msg_{name}", {"type": "tool_use", "id": name, "name": "Bash", "input": {"command": command}})
+
+    def _row(self, name: str, block: dict[str, Any]) -> None:
+        message = {"id": name, "model": "claude-fake", "role": "assistant", "content": [block], "usage": {}}
         self.say({"type": "assistant", "message": message, "parent_tool_use_id": None, "session_id": self.session})
 
     def system(self, subtype: str, **more: Any) -> None:
@@ -157,9 +163,7 @@ def _after(arguments: list[str], name: str) -> str:
 def big_line(cli: Cli) -> None:
     """A tool result of `BIG_LINE` bytes, the same text in it twice, then ordinary lines (N35)."""
     prompt = cli.begin()
-    call = {"type": "tool_use", "id": "toolu_big", "name": "Bash", "input": {"command": "base64 picture.png"}}
-    message = {"id": "msg_call", "model": "claude-fake", "role": "assistant", "content": [call], "usage": {}}
-    cli.say({"type": "assistant", "message": message, "parent_tool_use_id": None, "session_id": cli.session})
+    cli.call("toolu_big", "base64 picture.png")
     body, pad = "", ""
     for _ in range(3):  # the size of what stands around it is known after the first time
         block = {"type": "tool_result", "tool_use_id": "toolu_big", "content": body}
@@ -203,6 +207,28 @@ def chatter(cli: Cli) -> None:
         cli.text(f"message {number}", number)
     cli.note("all said", MANY)
     cli.text(f"heard: {cli.answer_to(asking)['behavior']}", MANY)
+    cli.crew("TaskUpdate", taskId="1", status="completed", evidence={"1": "yes"})
+    cli.end(prompt)
+
+
+def left_over(cli: Cli) -> None:
+    """Before its own result come that of a prompt that was interrupted and that of a background task (N34)."""
+    prompt = cli.begin()
+    cli.end({"uuid": "00000000-0000-4000-8000-000000000001"}, "left over", subtype="error_during_execution", is_error=True)
+    cli.system("session_state_changed", state="running")
+    cli.end(prompt, "from the background", user_message_uuid=None, origin={"kind": "task-notification"})
+    cli.system("session_state_changed", state="running")
+    cli.crew("TaskUpdate", taskId="1", status="completed", evidence={"1": "yes"})
+    cli.end(prompt, "my own")
+
+
+def dies(cli: Cli) -> None:
+    """Exits with 137 in the middle of a tool call and without a word; the life that resumes does the work (N08, N37)."""
+    prompt = cli.begin()
+    if not cli.resumed:
+        cli.call("toolu_open", "make release")
+        cli.raw(b'{"type":"assistant","message":{"id":"half a li')
+        os._exit(137)
     cli.crew("TaskUpdate", taskId="1", status="completed", evidence={"1": "yes"})
     cli.end(prompt)
 
@@ -251,7 +277,7 @@ def echo(cli: Cli) -> None:
 def main() -> None:
     """Play."""
     cli = Cli(sys.argv[2], sys.argv[3:])
-    play = {one.__name__: one for one in (big_line, too_big, too_big_once, chatter, crowd, stubborn, mute, echo)}[sys.argv[1]]
+    play = globals()[sys.argv[1]]
     cli.deaf = play is mute
     threading.Thread(target=cli.listen, daemon=True).start()
     play(cli)
