@@ -2,7 +2,11 @@
 """The one entry to everything: `uv run manage.py up`, `team`, `decide`, `task`, `tail`, `doctor` and Django's own commands."""
 
 import os
+import signal
 import sys
+
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while modules are loaded just ends it; `main` sets it back
 
 from tasks_app.management.entry import main
 

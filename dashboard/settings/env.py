@@ -50,7 +50,10 @@ def words(name: str, default: str = "") -> list[str]:
 def home() -> Path:
     """Return the one folder that holds all state (CREWDESK_HOME), made private (0700) on first use."""
     folder = Path(text("CREWDESK_HOME") or user_data_path("crewdesk")).expanduser().absolute()
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise ImproperlyConfigured(f"The folder {folder} of CREWDESK_HOME cannot be made: {error.strerror}.") from None
     return folder
 
 

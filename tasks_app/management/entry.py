@@ -1,6 +1,7 @@
 """`manage.py` itself: its help names our commands first, and whatever goes wrong ends in a sentence, not in a traceback."""
 
 import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -43,6 +44,8 @@ class Entry(ManagementUtility):
 
 def main(argv: Sequence[str]) -> None:
     """Run one command. An exception becomes a sentence and an exit code; with `--traceback` it is shown as it came."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         try:
             Entry(list(argv)).execute()
@@ -52,6 +55,7 @@ def main(argv: Sequence[str]) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left to be written has no reader
         sys.exit(PIPE_CLOSED)
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         sys.stderr.write("Interrupted.\n")
         sys.exit(INTERRUPTED)
     except Exception as error:

@@ -73,19 +73,14 @@ def started(*, tell: Callable[[str], None], rehearse: bool) -> Iterator[Missing]
         return Supervisor([service], say, home, server.socket if server else None)
 
     missing = Missing(server, make)
+    after = signal.getsignal(signal.SIGINT)
     try:
         missing.start()
         yield missing
+    except KeyboardInterrupt:
+        after = signal.SIG_IGN  # the command ends: a second Ctrl-C, such as `uv run` passes on, must not break that off
+        raise
     finally:
-        with _undisturbed():
-            missing.end()
-
-
-@contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """`uv run` passes on a Ctrl-C that the terminal has sent to us already: the second must not break the end off."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        missing.end()
+        signal.signal(signal.SIGINT, after)

@@ -79,6 +79,14 @@ def test_settings_that_are_wrong_are_named_by_every_command() -> None:
     assert done.stderr == "The settings are not right: CREWDESK_DAY_USD='abc' is not a number.\n"
 
 
+def test_a_home_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = manage("team", "list", env={"CREWDESK_HOME": str(tmp_path / "file" / "home")})
+    assert done.returncode == 1
+    assert f"The folder {tmp_path}/file/home of CREWDESK_HOME cannot be made: Not a directory." in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_reader_that_has_gone_is_no_error() -> None:
     read, write = os.pipe()
     os.close(read)

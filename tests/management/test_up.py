@@ -71,6 +71,8 @@ def test_an_interrupt_ends_everything_within_ten_seconds(desk: RunningDesk) -> N
     assert time.monotonic() - begun < 10
     assert desk.children() == {}
     assert not (desk.home / "run" / "valkey.sock").exists()
+    assert "Ended: web server, worker, Valkey. No agent was in the middle of a task." in desk.text()
+    assert f"Everything is kept in {desk.home}" in desk.text()
 
 
 def test_a_killed_up_leaves_no_process_behind(desk: RunningDesk) -> None:
