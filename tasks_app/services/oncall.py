@@ -18,7 +18,7 @@ from tasks_app.domain.ids import task_label
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus
 from tasks_app.domain.text import cut, mask_json, one_line
 from tasks_app.models import Decision
-from tasks_app.services import decisions, events
+from tasks_app.services import clock, decisions, events
 
 PAUSES_S = (60, 120, 240, 480)
 """After each failed try but the last; longer than a try can take, so that it is not claimed while it is under way."""
@@ -40,7 +40,7 @@ def claim(*, after_min: float, origin: str) -> Notice | None:
 
     `origin` is that of the pages, such as `https://desk.example.org`; empty: the link is the path alone.
     """
-    now = timezone.now()
+    now = clock.now()
     due = _due(now, after_min)
     for pk, tries in list(due.order_by("opened_at", "pk").values_list("pk", "notify_tries")):
         next_at = now + timedelta(seconds=PAUSES_S[tries]) if tries < len(PAUSES_S) else None

@@ -19,9 +19,13 @@ ASK_FIRST = frozenset({Reason.AUTH.value, Reason.START_FAILED.value, Reason.REFU
 
 @transaction.atomic
 def tick(team_id: int) -> list[str]:
-    """Give ready tasks to free agents within the team's cap; settle failures first. Returns the ids of new runs."""
+    """Give ready tasks to free agents within the team's cap; settle failures first. Returns the ids of new runs.
+
+    A team that is paused or stopped gets nothing, but what was its last task may have ended meanwhile.
+    """
     team = events.lock(team_id)
     if team.status != TeamStatus.ACTIVE.value:
+        _note_end(team)
         return []
     _settle_failures(team)
     busy = set(Run.objects.filter(team_id=team_id, status__in=runs.OPEN).values_list("agent_id", flat=True))

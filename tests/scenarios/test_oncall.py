@@ -3,10 +3,8 @@
 import asyncio
 import json
 import logging
-from datetime import timedelta
 
 import pytest
-import time_machine
 from django.urls import reverse
 
 from tasks_app.domain.statuses import DecisionKind
@@ -20,6 +18,7 @@ from tests import factories as make
 from tests.dashboard.conftest import browser_of, words_of  # noqa: F401
 from tests.hooks import listening
 from tests.services import world
+from tests.services.asking import later
 from tests.services.fixtures import database_threads, hints  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("database_threads")
@@ -46,10 +45,6 @@ def tell():
     return asyncio.run(oncall.tell_due())
 
 
-def later(minutes):
-    return time_machine.travel(world.now() + timedelta(minutes=minutes), tick=False)
-
-
 def test_a_subagents_request_that_nobody_sees_waits_under_its_name_and_on_call_is_told_once(hook, browser_of):  # noqa: F811
     """N25"""
     crew, decision = asked()
@@ -57,7 +52,7 @@ def test_a_subagents_request_that_nobody_sees_waits_under_its_name_and_on_call_i
     with later(10):
         assert (tell(), tell()) == (1, 0)
         card = agents.of_teams([crew.team.pk])[0]
-        assert (card.state, card.ask.opened_at) == (AgentState.WAITING, decision.opened_at)
+        assert (card.state, card.ask.opened_at) == (AgentState.WAITING, Decision.objects.get().opened_at)
         assert card.now.startswith("builder-1’s sub-agent “Check the API” wants to run: ")
         anna = browser_of(crew.team.access.get().user)
         for page in (reverse("overview"), reverse("inbox"), reverse("team", args=[crew.team.slug])):
@@ -94,7 +89,7 @@ def test_a_failing_channel_is_said_on_the_page_tried_again_and_leaves_no_address
         assert tell() == 0
         shown = words_of(anna.get(reverse("inbox-detail", args=[decision.pk])))
         assert "On-call could not be told yet: it answered 503. Next try at" in shown
-    with later(11):
+    with later(11.1):
         assert (tell(), tell()) == (1, 0)
         assert "On-call was told at" in words_of(anna.get(reverse("inbox-detail", args=[decision.pk])))
     assert len(hook.posts) == 2
@@ -105,7 +100,7 @@ def test_a_failing_channel_is_said_on_the_page_tried_again_and_leaves_no_address
 def test_a_channel_that_stays_away_is_given_up_in_words(hook, browser_of):  # noqa: F811
     hook.answers = [404]
     crew, decision = asked()
-    for minutes in (10, 11, 13, 17, 25, 60, 600):
+    for minutes in (10, 11.1, 13.2, 17.3, 25.4, 60, 600):
         with later(minutes):
             assert tell() == 0
     assert len(hook.posts) == 5

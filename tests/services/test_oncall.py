@@ -4,14 +4,13 @@ import json
 from datetime import timedelta
 
 import pytest
-import time_machine
 
 from tasks_app.domain.statuses import DecisionKind
 from tasks_app.models import Decision, Event
 from tasks_app.runners.port import Ask
 from tasks_app.services import actions, decisions, oncall
 from tests.services import world
-from tests.services.asking import opened
+from tests.services.asking import later, opened
 
 pytestmark = pytest.mark.django_db
 ORIGIN = "https://desk.example.org"
@@ -19,10 +18,6 @@ ORIGIN = "https://desk.example.org"
 
 def claim(after_min=10.0):
     return oncall.claim(after_min=after_min, origin=ORIGIN)
-
-
-def later(minutes):
-    return time_machine.travel(world.now() + timedelta(minutes=minutes), tick=False)
 
 
 def events_of(kind):
@@ -41,7 +36,7 @@ def test_nothing_is_told_before_the_deadline_and_once_after_it():
     with later(600):
         assert claim() is None
     stored = Decision.objects.get()
-    assert stored.notified_at - decision.opened_at > timedelta(minutes=10)
+    assert stored.notified_at - stored.opened_at > timedelta(minutes=10)
     assert [event.data for event in events_of("decision.notified")] == [{"kind": "permission", "tries": 1}]
     assert f"decision:{decision.pk}" in events_of("decision.notified")[0].keys
 
@@ -139,7 +134,7 @@ def test_the_notice_says_who_waits_since_when_and_where_to_answer_and_nothing_of
         "task": "T-1",
         "agent": "builder-1",
         "subagent": "Check the <API>",
-        "opened_at": decision.opened_at.isoformat(timespec="seconds"),
+        "opened_at": Decision.objects.get().opened_at.isoformat(timespec="seconds"),
         "age_s": 750,
         "link": f"https://desk.example.org/inbox/{decision.pk}/",
         "rehearsal": False,

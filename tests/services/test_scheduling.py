@@ -140,6 +140,16 @@ def test_a_team_with_nothing_left_has_ended_and_works_again_when_a_task_is_added
     assert Run.objects.count() == 1
 
 
+@pytest.mark.parametrize("status", ["paused", "stopped"])
+def test_a_team_that_gets_no_work_has_ended_all_the_same_when_nothing_is_left(status):
+    crew = world.make(status=status)
+    scheduling.tick(crew.team.pk)
+    assert Team.objects.get().ended_at is None
+    Task.objects.update(status="completed")
+    scheduling.tick(crew.team.pk)
+    assert Team.objects.get().ended_at is not None
+
+
 def test_a_task_that_cannot_start_does_not_keep_the_others_waiting(monkeypatch):
     crew = world.make(titles=("A", "B"))
     claim = runs.claim_task
