@@ -73,7 +73,7 @@ def test_with_a_timeout_it_is_denied_at_expiry_also_after_on_call_was_told(hook)
     asked(limits={"decision_timeout_s": 900})
     with later(10):
         assert tell() == 1
-    with later(15):
+    with later(15.1):
         assert expiry.expire_due() == 1
         assert tell() == 0
     ended = Decision.objects.get()
