@@ -36,12 +36,12 @@ TIMES = ("opened_at", "expires_at", "snoozed_until", "notified_at", "notify_next
 def later(minutes: float) -> Iterator[None]:
     """So many minutes after the first request: no test can move the database's clock, so all that is stored moves back.
 
-    The host's clock stands still meanwhile, so that pages say exact times.
+    The host's clock stands still meanwhile, so that pages say exact times. A hair more, for SQLite cuts the time to milliseconds.
     """
     first = Decision.objects.order_by("opened_at").first()
     now = world.now()
     if first is not None:
-        back = now - timedelta(minutes=minutes) - first.opened_at
+        back = now - timedelta(minutes=minutes, milliseconds=10) - first.opened_at
         Decision.objects.update(**{name: F(name) + back for name in TIMES})
     with time_machine.travel(now, tick=False):
         yield
