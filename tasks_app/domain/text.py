@@ -151,12 +151,13 @@ def one_line(text: str, limit: int) -> str:
 _KEY_FORMATS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (literal, re.compile(pattern))
     for literal, pattern in (
+        # the only one that ends before a small letter: first, so that a key right behind it is seen as the start of a word
+        ("IA", r"(?<![A-Za-z0-9])(A(?:K|S)IA)[A-Z0-9]{12,}"),
         ("sk-ant-", r"(sk-ant-(?:[a-z]{2,8}\d\d-)?)[A-Za-z0-9_-]{8,}"),
         ("sk-", r"(?<![A-Za-z0-9])(sk-(?!ant-)(?:proj-|svcacct-|admin-|or-v1-)?)[A-Za-z0-9_-]{16,}"),
         ("gh", r"(gh[pousr]_)[A-Za-z0-9]{16,}"),
         ("github_pat_", r"(github_pat_)[A-Za-z0-9_]{16,}"),
         ("glpat-", r"(glpat-)[A-Za-z0-9_-]{16,}"),
-        ("IA", r"(?<![A-Za-z0-9])(A(?:K|S)IA)[A-Z0-9]{12,}"),
         ("xox", r"(xox[abeoprs]-)[A-Za-z0-9-]{8,}"),
         ("AIza", r"(AIza)[A-Za-z0-9_-]{30,}"),
         ("_", r"(?<![A-Za-z0-9])([sr]k_(?:live|test)_|whsec_|npm_|hf_|pypi-)[A-Za-z0-9_-]{16,}"),
