@@ -8,11 +8,14 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.test import Client
 
 from tasks_app.execution import drive
 from tasks_app.services.runs import Held
+from tests import factories as make
 from tests.dashboard.conftest import browser_of, desk, lead, stranger, team  # noqa: F401
 from tests.execution.conftest import crew, home  # noqa: F401
 from tests.runners.claude.fakes import Binary, Faked
@@ -34,6 +37,17 @@ def playing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
     for pid in left:
         os.kill(pid, signal.SIGKILL)
     assert left == []
+
+
+@pytest.fixture
+def anna(lead: Any, browser_of: Any) -> Callable[[Any], Client]:  # noqa: F811
+    """Return a function that makes Anna a lead of a crew and gives her browser."""
+
+    def leads(crew: Any) -> Client:  # noqa: F811
+        make.TeamAccessFactory(team=crew.team, user=lead)
+        return browser_of(lead)
+
+    return leads
 
 
 def driven(held: Held) -> None:

@@ -1,21 +1,17 @@
 """The cases whose behaviour is the browser's: two tabs, cards that change by themselves, in Chromium."""
 
 import re
-import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
+from tests.chromium import IN_CHROMIUM
 from tests.dashboard.live_support import World, running_world
 from tests.services_fixtures import Valkey, until
 
-pytest_plugins = ["tests.services_fixtures"]
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (Debian: apt-get install chromium)"),
-]
+pytest_plugins = ["tests.services_fixtures", "tests.chromium"]
+pytestmark = IN_CHROMIUM
 Open = Callable[..., Page]
 FAMILY = "현 보유현황 👩‍👩‍👧‍👦 <b>x</b> 𝔘"
 INERT_MS = 700
@@ -27,14 +23,6 @@ def world(valkey: Valkey) -> Iterator[World]:
     with running_world(valkey.url, app="dashboard.asgi:application") as world:
         world("act", "crew")
         yield world
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -10,24 +10,12 @@ from tasks_app.execution import outcome
 from tasks_app.models import Decision, Dependency, Run, Task
 from tasks_app.runners.port import Outcome, OutcomeKind
 from tasks_app.services import messages, scheduling
-from tests import factories as make
 from tests.dashboard.conftest import words_of
 from tests.services import world
 from tests.services.failing import fail_for_good, take_any
 from tests.tools.calls import caller, good
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def anna(lead, browser_of):
-    """Return a function that gives the browser of Anna, who leads a crew."""
-
-    def leads(crew):
-        make.TeamAccessFactory(team=crew.team, user=lead)
-        return browser_of(lead)
-
-    return leads
 
 
 def page(browser, task):

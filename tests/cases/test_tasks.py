@@ -11,22 +11,10 @@ from tasks_app.execution import outcome
 from tasks_app.models import Agent, Decision, Message, Run, Task, Team
 from tasks_app.runners.port import Outcome, OutcomeKind
 from tasks_app.services import recovery
-from tests import factories as make
 from tests.dashboard.conftest import html_of, words_of
 from tests.services import world
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def anna(lead, browser_of):
-    """Return a function that gives Anna's browser, and the level of a lead in a crew."""
-
-    def leads(crew):
-        make.TeamAccessFactory(team=crew.team, user=lead)
-        return browser_of(lead)
-
-    return leads
 
 
 def everywhere(browser, task):

@@ -1,22 +1,18 @@
 """The pages in a real Chromium: readable by all, quiet in the console, safe against wrong presses, whole without scripts."""
 
-import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from tests.chromium import IN_CHROMIUM
 from tests.services_fixtures import Daphne, Valkey, running_daphne
 
-pytest_plugins = ["tests.services_fixtures"]
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (Debian: apt-get install chromium)"),
-]
+pytest_plugins = ["tests.services_fixtures", "tests.chromium"]
+pytestmark = IN_CHROMIUM
 World = dict[str, Any]
 AXE = Path(__file__).parents[1] / "vendor/axe-4.14.1.min.js"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -36,14 +32,6 @@ def world(server: Daphne) -> World:
     found = server.python("import json; from tests.dashboard import browser_world; print(json.dumps(browser_world.build()))")
     assert isinstance(found, dict)
     return found
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -1,22 +1,18 @@
 """live.js in a real Chromium under the product's content security policy: what a person sees and keeps."""
 
 import re
-import shutil
 import signal
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
+from tests.chromium import IN_CHROMIUM
 from tests.dashboard.live_support import World, running_world
 from tests.services_fixtures import Valkey
 
-pytest_plugins = ["tests.services_fixtures"]
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (Debian: apt-get install chromium)"),
-]
+pytest_plugins = ["tests.services_fixtures", "tests.chromium"]
+pytestmark = IN_CHROMIUM
 PATIENCE_MS = 15_000
 RECONNECT_MS = 45_000  # the longest pause between two tries, and then some
 HIDE = """(hidden) => {
@@ -30,14 +26,6 @@ expect.set_options(timeout=PATIENCE_MS)
 def world(valkey: Valkey) -> Iterator[World]:
     with running_world(valkey.url, heartbeat_s=2.0, unacked_frames=30) as world:
         yield world
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
