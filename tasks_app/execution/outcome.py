@@ -3,15 +3,13 @@
 from dataclasses import replace
 from typing import Any
 
-from django.utils import timezone
-
 from tasks_app.domain import retry
 from tasks_app.domain.leases import CRASHES, DEATHS
 from tasks_app.domain.statuses import Reason, RunStatus
 from tasks_app.domain.text import cut, one_line
 from tasks_app.execution import dossier
 from tasks_app.runners.port import Outcome, OutcomeKind
-from tasks_app.services import agents, decisions, deliveries, endings, overruns, runs, scheduling
+from tasks_app.services import agents, clock, decisions, deliveries, endings, overruns, runs, scheduling
 from tasks_app.services.endings import Ending
 from tasks_app.services.runs import Held
 
@@ -109,7 +107,7 @@ def _another_life_may_help(run: Any, outcome: Outcome) -> bool:
 
 def _retry_at(run: Any, outcome: Outcome) -> float | None:
     """Unix seconds of the next try, never before the API says; None when it was tried often enough."""
-    at = retry.not_before(timezone.now(), retries=run.retries + 1, seed=run.pk, resets_at=outcome.retry_at)
+    at = retry.not_before(clock.now(), retries=run.retries + 1, seed=run.pk, resets_at=outcome.retry_at)
     return at.timestamp() if at else None
 
 

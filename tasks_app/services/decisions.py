@@ -21,7 +21,7 @@ from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus
 from tasks_app.domain.text import clean, clean_json, cut, mask_json, one_line
 from tasks_app.models import Decision, Run, Task
 from tasks_app.runners.port import Ask
-from tasks_app.services import capacity, events, keys, runs, task_edits
+from tasks_app.services import capacity, clock, events, keys, runs, task_edits
 
 NOTE_LIMIT = 20_000
 ASKED = {"permission": ("tool", "input"), "plan": ("plan",), "question": ("questions",), "escalation": ("problem", "options")}
@@ -84,7 +84,7 @@ def _create(run: Run, ask: Ask, *, kind: str, key: str) -> Decision:
             title=cut(registry.get(kind).title(payload, asker(run.agent.name, ask.subagent)), 300),
             tool_use_id=ask.tool_use_id[:80],
             subagent=ask.subagent[:80],
-            expires_at=timezone.now() + timedelta(seconds=float(timeout)) if timeout else None,
+            expires_at=clock.now() + timedelta(seconds=float(timeout)) if timeout else None,
         )
     )
 
@@ -103,7 +103,7 @@ def _plan_history(run: Run) -> dict[str, Any]:
 def _insert(decision: Decision) -> Decision:
     decision.pk = new_id(DECISION_PREFIX)
     decision.payload_hash = payload_hash(decision.payload)
-    decision.opened_at = timezone.now()
+    decision.opened_at = clock.now()
     decision.save(force_insert=True)
     append_event(EventKind.DECISION_OPENED, decision, data={"kind": decision.kind, "title": decision.title})
     return get(decision.pk)

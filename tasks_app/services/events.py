@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from tasks_app import wake
 from tasks_app.domain.errors import NotFound
@@ -43,7 +43,7 @@ def append(
         team_id=team_id,
         seq=seq,
         kind=kind.value,
-        at=timezone.now(),
+        at=Now(),
         actor=actor[:80],
         task_number=task_number,
         run_id=run_id,

@@ -9,14 +9,14 @@ from tasks_app.domain.errors import Invalid
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import DecisionStatus
 from tasks_app.models import Decision
-from tasks_app.services import decisions, events
+from tasks_app.services import clock, decisions, events
 
 EXPIRED_CHOICE = {"permission": "deny", "plan": "revise", "question": "dismiss"}
 
 
 def expire_due() -> int:
     """open → expired where a timeout that was set has run out: counts as a refusal, never as consent; returns how many."""
-    due = Decision.objects.filter(status=DecisionStatus.OPEN.value, expires_at__lte=timezone.now())
+    due = Decision.objects.filter(status=DecisionStatus.OPEN.value, expires_at__lte=clock.now())
     return sum(_expire(pk) for pk in list(due.values_list("pk", flat=True)))
 
 

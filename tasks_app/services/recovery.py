@@ -6,7 +6,6 @@ from functools import partial
 
 from django.db import transaction
 from django.db.models import F, Max
-from django.utils import timezone
 
 from tasks_app import wake
 from tasks_app.domain.events import EventKind
@@ -27,7 +26,7 @@ from tasks_app.services import (
     scheduling,
     workers,
 )
-from tasks_app.services.clock import DatabaseNow, now_s
+from tasks_app.services.clock import DatabaseNow, now, now_s
 
 logger = logging.getLogger(__name__)
 STALL_MINUTES = 15.0
@@ -123,7 +122,7 @@ def open_stalls() -> int:
 
 
 def _quiet_s(since: datetime) -> float:
-    return (timezone.now() - since).total_seconds()
+    return (now() - since).total_seconds()
 
 
 def _last_sign(run: Run) -> datetime:

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F, QuerySet
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from tasks_app.domain import context
@@ -50,7 +51,7 @@ def record(run_id: str, fence: int, *, after: int, drafts: Sequence[StepDraft]) 
     last = after + len(drafts)
     done = {"crashes": 0} if any(draft.kind is not StepKind.PROMPT for draft in drafts) else {}  # our own words are no work
     done |= _cost_due(drafts)
-    if not held.filter(last_seq=after).update(last_seq=last, last_step_at=timezone.now(), **done):
+    if not held.filter(last_seq=after).update(last_seq=last, last_step_at=Now(), **done):
         if held.filter(last_seq=last).exists():
             return last
         raise LeaseLost(f"Run {run_id} belongs to another worker now.")

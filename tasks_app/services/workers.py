@@ -1,7 +1,9 @@
 """Workers: their heartbeat, which is also how a stop or a lost lease reaches them."""
 
 import os
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 import psutil
 from django.db import transaction
@@ -12,6 +14,8 @@ from tasks_app.domain.statuses import RunStatus
 from tasks_app.models import Run, Worker
 from tasks_app.runners.port import Directive
 from tasks_app.services.clock import DatabaseNow, now_s
+
+ON_LINUX = sys.platform == "linux"
 
 
 @transaction.atomic
@@ -57,14 +61,24 @@ def gone_from(host: str, *, alive: str) -> list[str]:
 
 
 def _lives(name: str) -> bool:
-    """`host:pid:start` names a live process only when a process of that pid started at that second."""
-    try:
-        _, pid, start = name.rsplit(":", 2)
-        return int(psutil.Process(int(pid)).create_time()) == int(start)
-    except (psutil.Error, ValueError):
-        return False
+    """`host:pid:start` names a live process only when a process of that pid started at that moment."""
+    rest, _, start = name.rpartition(":")
+    pid = rest.rpartition(":")[2]
+    return bool(start) and pid.isdigit() and _start(int(pid)) == start
 
 
 def name_of_this_process(host: str) -> str:
-    """Return `host:pid:start second`; no two lives of a worker share it."""
-    return f"{host}:{os.getpid()}:{int(psutil.Process().create_time())}"
+    """Return `host:pid:start`; no two lives of a worker share it."""
+    return f"{host}:{os.getpid()}:{_start(os.getpid())}"
+
+
+def _start(pid: int) -> str:
+    """When a process started: ticks since the boot, which no clock can move; elsewhere its second. Empty: it is gone."""
+    try:
+        if not ON_LINUX:
+            return str(int(psutil.Process(pid).create_time()))
+        # proc(5): what follows the name in brackets begins with field 3, the state; the start is field 22
+        fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+        return "" if fields[0] == "Z" else fields[19]
+    except (OSError, psutil.Error):
+        return ""

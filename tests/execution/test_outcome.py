@@ -1,8 +1,11 @@
 """What came of a life becomes states: of the run, of its decisions and of its task."""
 
 import time
+from datetime import timedelta
 
 import pytest
+import time_machine
+from django.utils import timezone
 
 from tasks_app.domain.leases import CRASHES, DEATHS
 from tasks_app.domain.retry import MAX_RETRIES
@@ -130,6 +133,13 @@ def test_back_off_grows_with_each_try(crew, held):
         Run.objects.update(due_at=0)
         held = world.take(held.id)
     assert 0 < waits[0] < waits[1] < waits[2] < 700
+
+
+@pytest.mark.parametrize("hours", [-3, 3])
+def test_the_next_try_is_counted_by_the_clock_of_the_database_however_wrong_the_hosts_is(held, hours):
+    with time_machine.travel(timezone.now() + timedelta(hours=hours)):
+        settle(held, OutcomeKind.FAILED, Reason.OVERLOADED)
+    assert 0 < run_of(held).due_at - time.time() < 60
 
 
 def test_one_that_never_ends_fails_the_attempt_at_last(held):

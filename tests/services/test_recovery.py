@@ -1,18 +1,23 @@
 """Recovery: what a lost worker held goes back to the queue; nothing depends on a hint; a quiet run is seen."""
 
 import os
+import subprocess
+import sys
 import time
+from datetime import timedelta
 
 import psutil
 import pytest
+import time_machine
 
 from tasks_app.domain.leases import CRASHES, LEASE_S
 from tasks_app.domain.statuses import DecisionKind, Reason
 from tasks_app.models import Decision, Run, Task, Team, Worker
 from tasks_app.runners.port import Directive
-from tasks_app.services import actions, decisions, deliveries, recovery, runs, scheduling, steps, workers
+from tasks_app.services import actions, decisions, deliveries, expiry, recovery, runs, scheduling, steps, workers
 from tasks_app.services.clock import DatabaseNow, now_s
 from tests.services import world
+from tests.services_fixtures import until
 
 pytestmark = pytest.mark.django_db
 
@@ -126,6 +131,23 @@ def test_a_starting_worker_takes_back_what_the_dead_of_its_host_held_and_only_th
     assert recovery.take_back_from_dead("h", alive="someone-else:1:1") == 1
     assert Run.objects.get(pk=lost.id).status == "pending"
     assert Run.objects.get(pk=mine.id).status == "running", "a process with that pid and start lives"
+
+
+def test_a_clock_that_is_set_makes_no_worker_look_dead(monkeypatch):
+    """psutil counts start times from the boot by the clock of today: after a step a live sibling would look like another."""
+    before = workers.name_of_this_process("h")
+    boot = psutil.boot_time()
+    monkeypatch.setattr(psutil._pslinux, "BOOT_TIME", boot + 3600, raising=False)
+    monkeypatch.setattr(psutil._pslinux, "boot_time", lambda: boot + 3600)
+    assert workers.name_of_this_process("h") == before
+
+
+def test_a_process_that_nobody_has_reaped_yet_is_gone(crew):
+    with subprocess.Popen([sys.executable, "-c", "pass"], stdout=subprocess.PIPE) as child:
+        name = f"h:{child.pid}:{workers._start(child.pid)}"
+        assert workers._lives(name)
+        until(lambda: psutil.Process(child.pid).status() == psutil.STATUS_ZOMBIE)
+        assert not workers._lives(name)
 
 
 def test_a_name_that_is_no_workers_counts_as_dead_and_breaks_nothing(crew):
@@ -257,3 +279,19 @@ def test_a_budget_request_keeps_the_run_parked(crew):
     decisions.open_by_system(kind=DecisionKind.BUDGET, task=run.task, run=run, payload=payload)
     runs.park(held.id, held.fence, reason=Reason.BUDGET, interrupted=True)
     assert world.is_parked(held.id)
+
+
+def test_a_host_whose_clock_is_wrong_neither_calls_runs_quiet_nor_ends_what_has_a_timeout(crew):
+    Team.objects.update(limits={"decision_timeout_s": 600})
+    with time_machine.travel(world.now() - timedelta(hours=2)):
+        held = crew.claim()
+        steps.record(held.id, held.fence, after=0, drafts=[world.say()])
+    assert recovery.open_stalls() == 0
+    with time_machine.travel(world.now() + timedelta(hours=2)):
+        assert recovery.open_stalls() == 0
+        ahead = decisions.open_for_run(held.id, held.fence, world.ask())
+        assert expiry.expire_due() == 0
+    with time_machine.travel(world.now() - timedelta(hours=2)):
+        behind = decisions.open_for_run(held.id, held.fence, world.ask(tool_use_id="toolu_2", input={"command": "b"}))
+    assert behind.expires_at - ahead.expires_at < timedelta(minutes=1)
+    assert expiry.expire_due() == 0

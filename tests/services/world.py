@@ -3,10 +3,12 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from django.db import connection
+from django.db.models import F
 from django.utils import timezone
 
 from tasks_app.domain.leases import NEVER
@@ -100,6 +102,11 @@ def answer(
     return actions.answer(
         now.pk, choice=choice, note=note, data=data, version=now.version, payload_hash=now.payload_hash, actor=f"user:{by}"
     )
+
+
+def age(decision: Decision, *, seconds: float) -> None:
+    """Time goes by for a decision: by the database's clock, which no test can move."""
+    Decision.objects.filter(pk=decision.pk).update(expires_at=F("expires_at") - timedelta(seconds=seconds))
 
 
 def is_parked(run_id: str) -> bool:
