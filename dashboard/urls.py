@@ -3,7 +3,7 @@
 from django.urls import URLPattern, URLResolver, path
 
 from dashboard.api.root import api
-from dashboard.views import agents, errors, history, inbox, new_team, overview, session, tasks, teams
+from dashboard.views import agents, context, errors, history, inbox, new_team, overview, session, tasks, teams
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", overview.overview, name="overview"),
@@ -17,6 +17,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("teams/<slug:slug>/", teams.team, name="team"),
     path("teams/<slug:slug>/action/", teams.act, name="team-action"),
     path("teams/<slug:slug>/message/", teams.send_message, name="message-send"),
+    path("teams/<slug:slug>/context/", context.listing, name="context"),
+    path("teams/<slug:slug>/context/action/", context.add, name="context-add"),
+    path("teams/<slug:slug>/context/<int:pk>/", context.entry, name="context-entry"),
+    path("teams/<slug:slug>/context/<int:pk>/action/", context.act, name="context-action"),
     path("tasks/<int:pk>/", tasks.task, name="task"),
     path("tasks/<int:pk>/action/", tasks.act, name="task-action"),
     path("runs/<slug:id>/stop/", tasks.stop_run, name="run-stop"),

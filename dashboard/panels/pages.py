@@ -9,6 +9,7 @@ from dashboard.panels.agents import AgentSet
 from dashboard.panels.attention import Attention
 from dashboard.panels.base import Block
 from dashboard.panels.board import Board, Filter, Table
+from dashboard.panels.context import ContextEntry, ContextList
 from dashboard.panels.decision import Decision
 from dashboard.panels.history import History
 from dashboard.panels.inbox_counts import InboxCounts
@@ -78,6 +79,19 @@ def team(arg: str, viewer: Viewer) -> list[Block]:
     ]
 
 
+def context(arg: str, viewer: Viewer) -> list[Block]:
+    """Return what a team shares, or one entry of it; `arg` is the team's address, packed with the entry and its versions."""
+    slug, chosen = args.choices(arg)
+    found = teams.identity(slug)
+    if found is None:
+        raise NotFound("There is no such team, or you have no access to it.", field="team")
+    require_team(viewer, found.pk)
+    if "entry" not in chosen:
+        return [ContextList().block(found.pk)]
+    old, new = (_number(chosen.get(name, "0")) for name in ("old", "new"))
+    return [ContextEntry().block(_number(chosen["entry"]), old, new, found.pk)]
+
+
 def task(arg: str, viewer: Viewer) -> list[Block]:
     """Return the head, the attempts and the actions of a task; `arg` is its number in the database."""
     pk = _number(arg)
@@ -126,6 +140,7 @@ PAGES: Mapping[str, Callable[[str, Viewer], list[Block]]] = {
     "inbox": inbox,
     "team": team,
     "teams": plain,
+    "context": context,
     "task": task,
     "agent": agent,
     "history": history,

@@ -39,6 +39,8 @@ PANELS: dict[str, str] = {
     "inbox-counts": "dashboard.panels.inbox_counts.InboxCounts",
     "inbox-structure": "dashboard.panels.structure.InboxStructure",
     "history": "dashboard.panels.history.History",
+    "context-list": "dashboard.panels.context.ContextList",
+    "context-entry": "dashboard.panels.context.ContextEntry",
     "agent-card": "dashboard.panels.agents.AgentCard",
 }
 

@@ -2,7 +2,7 @@
 
 import datetime as dt
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from tasks_app.domain.ids import task_label
 from tasks_app.domain.shared import dumps
 from tasks_app.domain.statuses import Scope
-from tasks_app.models import ContextChunk, ContextEntry, ContextName, ContextRead, ContextVersion, Dependency, Task
+from tasks_app.models import ContextChunk, ContextEntry, ContextName, ContextRead, ContextVersion, Dependency, Run, Task
 
 MOST_READS = 200
 
@@ -53,13 +53,16 @@ class Version:
 
 @dataclass(frozen=True)
 class Reading:
-    """Who was given which version, how, and when the last time."""
+    """Who was given which version, how (`prompt` or `tool`), and when the last time."""
 
     reader: str
     run_id: str
     version: int
     how: str
     at: dt.datetime
+    agent_pk: int | None
+    task_pk: int | None
+    task: str
 
 
 def alive(team_id: int) -> QuerySet[ContextEntry]:
@@ -138,9 +141,11 @@ def versions(pk: int) -> list[Version]:
 
 
 def reads(pk: int) -> list[Reading]:
-    """Return who was given the entry, the latest first."""
-    rows = ContextRead.objects.filter(entry_id=pk).order_by("-at", "-pk")[:MOST_READS]
-    return [Reading(row.reader, row.run_id, row.version, row.how, row.at) for row in rows]
+    """Return who was given the entry, the latest first; two queries."""
+    rows = list(ContextRead.objects.filter(entry_id=pk).order_by("-at", "-pk")[:MOST_READS])
+    found = Run.objects.filter(pk__in={row.run_id for row in rows}).values_list("pk", "agent_id", "task_id", "task__number")
+    runs = {run_id: (agent_id, task_id, task_label(number)) for run_id, agent_id, task_id, number in found}
+    return [Reading(r.reader, r.run_id, r.version, r.how, r.at, *runs.get(r.run_id, (None, None, ""))) for r in rows]
 
 
 def schema(team_id: int, name: str) -> dict[str, Any] | None:
@@ -153,11 +158,6 @@ def schemas(team_id: int) -> dict[str, dict[str, Any]]:
     """Return every registered schema by name."""
     rows = ContextName.objects.filter(team_id=team_id, schema__isnull=False).order_by("name")
     return {row.name: row.schema for row in rows if row.schema is not None}
-
-
-def names_of(team_id: int, pks: Sequence[int]) -> list[str]:
-    """Return the names of entries."""
-    return list(ContextEntry.objects.filter(team_id=team_id, pk__in=pks).values_list("name", flat=True))
 
 
 def _entry(row: ContextEntry) -> Entry:

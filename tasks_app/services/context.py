@@ -105,15 +105,21 @@ def checked_schema(schema: Any) -> dict[str, Any]:
     """Return a schema as it is stored. Raises `Invalid` with every problem's path."""
     wanted: dict[str, Any] = json_schema.plain(schema)
     if flaws := json_schema.flaws_of(wanted):
-        problems = json_schema.problems(flaws, root="schema")
-        raise Invalid("The schema cannot be registered.", field="schema", problems=problems)
+        raise _unfit("The schema cannot be registered", flaws, root="schema")
     return wanted
 
 
 def _must_fit(name: str, value: Any, schema: Mapping[str, Any] | None) -> None:
     if schema is not None and (flaws := json_schema.flaws_in(value, schema)):
-        problems = json_schema.problems(flaws, root="value")
-        raise Invalid(f"The value does not fit the schema of “{name}”.", field="value", problems=problems)
+        raise _unfit(f"The value does not fit the schema of “{name}”", flaws, root="value")
+
+
+def _unfit(what: str, flaws: Sequence[json_schema.Flaw], *, root: str) -> Invalid:
+    """One flaw is said in the message, several are listed; each has its path."""
+    problems = json_schema.problems(flaws, root=root)
+    if len(problems) == 1:
+        return Invalid(f"{what}: {problems[0]}", field=problems[0].path)
+    return Invalid(f"{what}.", field=root, problems=problems)
 
 
 def _place(
@@ -197,9 +203,7 @@ def set_schema(team_id: int, *, name: str, schema: Any, by: Writer) -> None:
 
 
 @transaction.atomic
-def note_reads(
-    team_id: int, entries: Sequence[reading.Entry], *, reader: str, run_id: str, how: str, agent_id: int
-) -> None:
+def note_reads(team_id: int, entries: Sequence[reading.Entry], *, reader: str, run_id: str, how: str, agent_id: int) -> None:
     """Remember that an attempt was given these versions, in its prompt or by the tool."""
     if not entries:
         return
