@@ -36,11 +36,9 @@ class AgentSet(Many):
         return Block(f"agents-{team_pk}", self.name, (team_pk,), frozenset({keys.agents(team_pk)}), team_pk)
 
     def contexts(self, blocks: Sequence[Block], viewer: Viewer) -> Contexts:
-        """Return the cards' blocks."""
-        found = agents.ids_of_teams([block.team for block in blocks if block.team is not None])
+        """Return the cards' blocks. The cards are read at once: a set that is drawn draws all of them."""
+        found: dict[int | None, list[Block]] = {}
         card = AgentCard()
-        return {
-            block.id: {"cards": [card.block(pk, block.team) for pk in found[block.team]]}
-            for block in blocks
-            if block.team is not None
-        }
+        for one in agents.of_teams([block.team for block in blocks if block.team is not None]):
+            found.setdefault(one.team_id, []).append(card.block(one.pk, one.team_id))
+        return {block.id: {"cards": found.get(block.team, [])} for block in blocks}

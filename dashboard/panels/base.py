@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from dashboard.access import NOBODY, Viewer
 from dashboard.panels import registry
+from tasks_app.selectors.look import through, under_way
 
 MARK = f"\x00live {secrets.token_hex(12)} "
 """Stands for a nested block in a block's own HTML; random, so that no text of an agent can forge it."""
@@ -97,19 +98,24 @@ def nested(block: Block, context: Mapping[str, Any]) -> SafeString:
 class Drawing:
     """Draws blocks for one page or one look of the hub: each block once per audience, siblings read together.
 
-    What a panel or template raises goes through: a page shows an error, the hub leaves the block out.
+    All its blocks show one moment: what several of them ask the selectors for is read once, in the look that is under way
+    (a page's) or one of its own. What a panel or template raises goes through: a page shows an error, the hub leaves the
+    block out.
     """
 
     def __init__(self, page: Mapping[str, Any] | None = None) -> None:
         self._page = page or {}
+        self._look = under_way()
+        self._audiences: dict[tuple[int | None, frozenset[int], frozenset[int]], Viewer] = {}
         self._done: dict[tuple[Block, Viewer], Rendered] = {}
         self._read: dict[tuple[Block, Viewer], dict[str, Any] | None] = {}
 
     def own(self, block: Block, viewer: Viewer) -> Rendered:
         """Return the block with marks for what it contains."""
-        key = (block, narrowed(block, viewer))
+        key = self._key(block, viewer)
         if key not in self._done:
-            self._done[key] = self._draw(*key)
+            with through(self._look):
+                self._done[key] = self._draw(*key)
         return self._done[key]
 
     def whole(self, block: Block, viewer: Viewer) -> str | None:
@@ -131,14 +137,21 @@ class Drawing:
         """Read the contexts of these blocks together, where their panels can (`contexts`)."""
         by_panel: dict[str, list[Block]] = {}
         for block in blocks:
-            key = (block, narrowed(block, viewer))
+            key = self._key(block, viewer)
             if key not in self._done and key not in self._read and _may_see(*key):
                 by_panel.setdefault(block.panel, []).append(block)
         for name, found in by_panel.items():
             contexts = getattr(registry.panel(name), "contexts", None)
             if contexts and len(found) > 1:
-                answer = contexts(found, replace(NOBODY, team_ids=viewer.team_ids, lead_of=viewer.lead_of))
-                self._read.update({(block, narrowed(block, viewer)): answer.get(block.id) for block in found})
+                with through(self._look):
+                    answer = contexts(found, replace(NOBODY, team_ids=viewer.team_ids, lead_of=viewer.lead_of))
+                self._read.update({self._key(block, viewer): answer.get(block.id) for block in found})
+
+    def _key(self, block: Block, viewer: Viewer) -> tuple[Block, Viewer]:
+        known = (block.team, viewer.team_ids, viewer.lead_of)
+        if known not in self._audiences:
+            self._audiences[known] = narrowed(block, viewer)
+        return block, self._audiences[known]
 
     def _draw(self, block: Block, audience: Viewer) -> Rendered:
         if not _may_see(block, audience):

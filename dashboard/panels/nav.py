@@ -6,7 +6,7 @@ from typing import Any
 from dashboard.access import Viewer
 from dashboard.panels import args
 from dashboard.panels.base import Block
-from tasks_app.selectors import teams
+from tasks_app.selectors import inbox, teams
 from tasks_app.services import keys
 
 
@@ -37,3 +37,8 @@ class Tabs(Nav):
     def block(self, page: str, arg: str, team_ids: Collection[int]) -> Block:
         """Return the tabs of a page."""
         return Block("tab-counts", self.name, (page, arg), frozenset({keys.TEAMS, *(keys.inbox(pk) for pk in team_ids)}))
+
+    def context(self, block: Block, viewer: Viewer) -> dict[str, Any]:
+        """Return the page and what waits in all teams."""
+        listed = teams.listed(viewer.team_ids)
+        return {"page": str(block.args[0]), "waiting": inbox.total(listed).open}

@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from django import template
@@ -18,6 +19,7 @@ register = template.Library()
 
 
 @register.simple_tag
+@lru_cache(maxsize=256)  # a page has hundreds, of a few dozen kinds
 def icon(name: str, css: str = "") -> SafeString:
     """An icon of the sprite; hidden from screen readers, for a word always stands beside it."""
     return format_html(
@@ -26,6 +28,7 @@ def icon(name: str, css: str = "") -> SafeString:
 
 
 @register.simple_tag
+@lru_cache(maxsize=256)
 def pill(state: str, family: str, word: str = "") -> SafeString:
     """A state as icon and word on its colour."""
     found: Look = look(state, family)

@@ -12,7 +12,7 @@ from dashboard.access import Viewer, viewer_for
 from dashboard.live import cursor
 from dashboard.panels import args, pages
 from tasks_app.domain.errors import DomainError
-from tasks_app.selectors import live
+from tasks_app.selectors import live, look
 
 SOCKET = "/live/"
 
@@ -37,6 +37,12 @@ class Page:
         self, template: str, context: Mapping[str, Any] | None = None, *, status: int = 200, problem: DomainError | None = None
     ) -> HttpResponse:
         """Return the page, or only its main part for htmx. `problem` is said at the top and gives the status."""
+        with look.through({}):
+            return self._render(template, context, status=status, problem=problem)
+
+    def _render(
+        self, template: str, context: Mapping[str, Any] | None, *, status: int, problem: DomainError | None
+    ) -> HttpResponse:
         values = {
             "base": "fragment.html" if self.request.headers.get("HX-Request") else "base.html",
             "viewer": self.viewer,

@@ -14,7 +14,15 @@ from tasks_app.domain.statuses import OPEN_RUN, AgentStatus, DecisionStatus, Run
 from tasks_app.domain.text import one_line
 from tasks_app.models import Agent, Decision, Run
 from tasks_app.selectors.clock import DatabaseNow
+from tasks_app.selectors.look import once, shelf
 from tasks_app.selectors.states import AgentState, ContextUse, over_time
+
+SHOWN = (
+    "team_id", "name", "role", "model", "plan_mode", "status", "now_text", "context_tokens", "context_window", "compacted_at",
+    "used_tokens", "cached_tokens", "used_usd", "cost_known", "cost_partial", "last_event_at", "position",
+    "team__slug", "team__name", "team__rehearsal",
+)  # fmt: skip
+"""What a card says: nothing else is read, for an agent's instructions and its team's plan may be long."""
 
 
 @dataclass(frozen=True)
@@ -84,14 +92,19 @@ class AgentCard:
     over: bool
 
 
+@once
 def of_teams(team_ids: Collection[int]) -> list[AgentCard]:
     """Return the agents of these teams in their order; three queries."""
     return _cards(Agent.objects.filter(team_id__in=team_ids))
 
 
 def by_ids(agent_ids: Iterable[int]) -> dict[int, AgentCard]:
-    """Return the agents of these ids that exist, by id; three queries."""
-    return {card.pk: card for card in _cards(Agent.objects.filter(pk__in=list(agent_ids)))}
+    """Return the agents of these ids that exist, by id; three queries, none for those that this look has read already."""
+    wanted, known = set(agent_ids), shelf(AgentCard)
+    found = {pk: known[pk] for pk in wanted if pk in known}
+    if left := wanted - set(found):
+        found |= {card.pk: card for card in _cards(Agent.objects.filter(pk__in=left))}
+    return found
 
 
 def ids_of_teams(team_ids: Collection[int]) -> dict[int, list[int]]:
@@ -148,12 +161,14 @@ def open_asks(where: Q) -> list[tuple[int | None, int | None, OpenAsk]]:
 
 
 def _cards(agents: QuerySet[Agent]) -> list[AgentCard]:
-    found = list(agents.select_related("team"))
+    found = list(agents.select_related("team").only(*SHOWN))
     ids = [agent.pk for agent in found]
     runs = {agent_id: run for agent_id, _, run in open_runs(Q(agent_id__in=ids))}
     asks = {agent_id: ask for agent_id, _, ask in reversed(open_asks(Q(agent_id__in=ids)))}
     now = timezone.now()
-    return [_card(agent, runs.get(agent.pk), asks.get(agent.pk), now) for agent in found]
+    cards = [_card(agent, runs.get(agent.pk), asks.get(agent.pk), now) for agent in found]
+    shelf(AgentCard).update({card.pk: card for card in cards})
+    return cards
 
 
 def _card(agent: Agent, run: OpenRun | None, ask: OpenAsk | None, now: dt.datetime) -> AgentCard:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Case, Count, Q, QuerySet, When
 from django.utils import timezone
 
 from tasks_app.domain.graph import waiting_behind
@@ -13,9 +13,15 @@ from tasks_app.domain.ids import task_label
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, TaskStatus
 from tasks_app.domain.text import one_line
 from tasks_app.models import Decision, Dependency, Step
+from tasks_app.selectors.look import once
 
 STEPS_BEFORE = 6
 TITLE = 300
+SHOWN = (
+    "id", "team_id", "kind", "status", "title", "agent_id", "task_id", "run_id", "opened_at", "expires_at", "snoozed_until",
+    "parked", "team__slug", "team__name", "team__rehearsal", "agent__name", "task__number", "task__title",
+)  # fmt: skip
+"""What an item says: a list of them reads nothing else, for what is asked may be long."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,17 @@ class Detail:
 
 
 @dataclass(frozen=True)
+class Numbers:
+    """How many decisions wait."""
+
+    open: int = 0  # snoozed ones included
+    snoozed: int = 0
+
+
+NONE = Numbers()
+
+
+@dataclass(frozen=True)
 class Waiting:
     """What the attention bar says."""
 
@@ -95,19 +112,38 @@ class Waiting:
 
 def open_items(team_ids: Collection[int], *, kind: str = "") -> list[Item]:
     """Return what waits: first what blocks work, then the rest, oldest first in both; snoozed ones last. Two queries."""
-    rows = list(_rows(team_ids).filter(status=DecisionStatus.OPEN.value))
+    return [item for item in _open_items(team_ids) if not kind or item.kind == kind]
+
+
+@once
+def _open_items(team_ids: Collection[int]) -> list[Item]:
+    rows = list(_open_rows(team_ids))
     behind = _behind({row.team_id for row in rows})
-    items = [_item(row, behind) for row in rows if not kind or row.kind == kind]
     now = timezone.now()
+    items = [_item(row, behind) for row in rows]
     return sorted(items, key=lambda item: (_snoozed(item, now), not item.blocks_work, item.opened_at, item.id))
 
 
+@once
+def counts(team_ids: Collection[int]) -> Mapping[int, Numbers]:
+    """Return how many decisions of each team wait; a team where none does is missing. One query."""
+    rows = Decision.objects.filter(team_id__in=team_ids, status=DecisionStatus.OPEN.value).order_by()
+    asleep = Count("pk", filter=Q(snoozed_until__gt=timezone.now()))
+    return {team: Numbers(*found) for team, *found in rows.values_list("team_id").annotate(n=Count("pk"), asleep=asleep)}
+
+
+def total(team_ids: Collection[int]) -> Numbers:
+    """Return how many decisions of these teams wait in all; one query."""
+    found = counts(team_ids).values()
+    return Numbers(sum(one.open for one in found), sum(one.snoozed for one in found))
+
+
 def waiting(team_ids: Collection[int]) -> Waiting:
-    """Return how much waits and what has waited longest, snoozed ones counted apart; one query."""
-    rows = list(_rows(team_ids).filter(status=DecisionStatus.OPEN.value))
-    now = timezone.now()
-    awake = [row for row in rows if row.snoozed_until is None or row.snoozed_until <= now]
-    return Waiting(len(rows), len(rows) - len(awake), _item((awake or rows)[0], {}) if rows else None)
+    """Return how much waits and what has waited longest, snoozed ones counted apart; two queries."""
+    found = total(team_ids)
+    asleep = Case(When(snoozed_until__gt=timezone.now(), then=1), default=0)
+    first = _open_rows(team_ids).order_by(asleep, "opened_at", "id").first() if found.open else None
+    return Waiting(found.open, found.snoozed, _item(first, {}) if first else None)
 
 
 def answered_since(team_ids: Collection[int], since: dt.datetime) -> tuple[int, dt.datetime | None]:
@@ -141,6 +177,11 @@ def team_of(decision_id: str) -> int | None:
 def _rows(team_ids: Collection[int] | None) -> QuerySet[Decision]:
     rows = Decision.objects.select_related("team", "agent", "task", "run").defer("team__plan", "team__rehearsal_script")
     return rows if team_ids is None else rows.filter(team_id__in=team_ids)
+
+
+def _open_rows(team_ids: Collection[int]) -> QuerySet[Decision]:
+    rows = Decision.objects.filter(team_id__in=team_ids, status=DecisionStatus.OPEN.value)
+    return rows.select_related("team", "agent", "task").only(*SHOWN)
 
 
 def _behind(team_ids: Collection[int]) -> dict[int, int]:

@@ -8,6 +8,7 @@ from django.db.models import Q
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import DecisionStatus
 from tasks_app.models import Decision, Event, Team
+from tasks_app.selectors import inbox
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def lines(team_id: int, *, after: int, upto: int, limit: int) -> Sequence[Line]:
 
 def waiting(team_ids: Iterable[int]) -> int:
     """Return how many decisions of these teams are open (snoozed ones count)."""
-    return Decision.objects.filter(team_id__in=list(team_ids), status=DecisionStatus.OPEN.value).count()
+    return inbox.total(list(team_ids)).open
 
 
 def opened(decision_ids: Iterable[str]) -> Sequence[Opened]:

@@ -5,14 +5,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from decimal import Decimal
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q
 
 from tasks_app.domain.budget import PACE_MIN_S
 from tasks_app.domain.context import Level
-from tasks_app.domain.statuses import DecisionStatus, TaskStatus, TeamStatus
-from tasks_app.models import Decision, Task, Team
-from tasks_app.selectors import agents
+from tasks_app.domain.statuses import TaskStatus, TeamStatus
+from tasks_app.models import Task, Team
+from tasks_app.selectors import agents, inbox
 from tasks_app.selectors.agents import AgentCard
+from tasks_app.selectors.look import once
 from tasks_app.selectors.states import URGENCY, AgentState, TaskState, TeamState, with_state
 
 
@@ -125,8 +126,8 @@ class Archived:
 
 
 def visible(team_ids: Collection[int]) -> list[TeamSummary]:
-    """Return these teams without archived ones, most urgent first, then newest; six queries, whatever their number."""
-    found = summaries(_listed(team_ids)).values()
+    """Return these teams without archived ones, most urgent first, then newest; seven queries, whatever their number."""
+    found = summaries(listed(team_ids)).values()
     return sorted(found, key=lambda team: (URGENCY[team.state], -team.created_at.timestamp(), team.pk))
 
 
@@ -137,40 +138,45 @@ def archived(team_ids: Collection[int]) -> list[Archived]:
     return [Archived(slug, name, rehearsal, at) for slug, name, rehearsal, at in rows if at is not None]
 
 
-def _listed(team_ids: Collection[int]) -> QuerySet[Team, int]:
-    """These teams without archived ones, as a part of another query."""
-    return Team.objects.filter(pk__in=team_ids, archived_at=None).values_list("pk", flat=True)
+@once
+def listed(team_ids: Collection[int]) -> frozenset[int]:
+    """Return these teams without archived ones; one query."""
+    return frozenset(Team.objects.filter(pk__in=team_ids, archived_at=None).values_list("pk", flat=True))
 
 
+@once
 def summaries(team_ids: Collection[int]) -> dict[int, TeamSummary]:
     """Return these teams by pk; six queries, whatever the number of teams."""
     teams = list(Team.objects.filter(pk__in=team_ids).defer("plan", "rehearsal_script"))
     found = counts(team_ids)
-    waiting = _waiting(team_ids)
+    waiting = inbox.counts(team_ids)
     crews: dict[int, list[AgentCard]] = {team.pk: [] for team in teams}
     for card in agents.of_teams(team_ids):
         crews[card.team_id].append(card)
-    return {team.pk: _summary(team, found.get(team.pk, Counts()), waiting.get(team.pk, 0), crews[team.pk]) for team in teams}
+    return {
+        team.pk: _summary(team, found.get(team.pk, Counts()), waiting.get(team.pk, inbox.NONE).open, crews[team.pk])
+        for team in teams
+    }
 
 
 def sums(team_ids: Collection[int]) -> tuple[Counts, int]:
-    """Return the task counts of these teams together, without archived ones, and how many decisions are open; two queries."""
-    found = [astuple(one) for one in counts(_listed(team_ids)).values()]
-    return Counts(*(sum(column) for column in zip(*found, strict=True))), sum(_waiting(team_ids).values())
+    """Return the task counts of these teams together, without archived ones, and how many decisions are open; three queries."""
+    found = [astuple(one) for one in counts(listed(team_ids)).values()]
+    return Counts(*(sum(column) for column in zip(*found, strict=True))), inbox.total(team_ids).open
 
 
 def marks(team_ids: Collection[int], *, archived: bool = False) -> list[Mark]:
-    """Return these teams by name, each with what calls for the lead; with `archived` also those. Three queries."""
-    waiting = _waiting(team_ids)
+    """Return these teams by name, each with what calls for the lead; with `archived` also those. Four queries."""
+    waiting = inbox.counts(team_ids)
     failed = dict(
         Task.objects.filter(team_id__in=team_ids, status=TaskStatus.PENDING.value, failed=True)
         .order_by()
         .values_list("team_id")
         .annotate(Count("pk"))
     )
-    wanted = team_ids if archived else _listed(team_ids)
+    wanted = team_ids if archived else listed(team_ids)
     rows = Team.objects.filter(pk__in=wanted).order_by("name", "pk").values_list("pk", "slug", "name", "rehearsal")
-    return [Mark(*row, waiting.get(row[0], 0), failed.get(row[0], 0)) for row in rows]
+    return [Mark(*row, waiting.get(row[0], inbox.NONE).open, failed.get(row[0], 0)) for row in rows]
 
 
 def slug_of(team_pk: int) -> str | None:
@@ -194,6 +200,7 @@ def identity(slug: str) -> Identity | None:
     return Identity(*row) if row else None
 
 
+@once
 def counts(team_ids: Collection[int]) -> Mapping[int, Counts]:
     """Return how many tasks of each team are in each state; a team without tasks is missing. One query."""
     rows = (
@@ -207,11 +214,6 @@ def counts(team_ids: Collection[int]) -> Mapping[int, Counts]:
         mine[row["state"]] = row["n"]
         mine["stuck"] += row["n_stuck"] if row["state"] == TaskState.BLOCKED else 0
     return {team_id: Counts(**numbers) for team_id, numbers in found.items()}
-
-
-def _waiting(team_ids: Collection[int]) -> Mapping[int, int]:
-    rows = Decision.objects.filter(team_id__in=team_ids, status=DecisionStatus.OPEN.value).order_by()
-    return dict(rows.values_list("team_id").annotate(Count("pk")))
 
 
 def _summary(team: Team, counts: Counts, waiting: int, crew: Sequence[AgentCard]) -> TeamSummary:

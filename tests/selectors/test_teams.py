@@ -141,7 +141,7 @@ def test_summaries_cost_the_same_queries_for_one_team_and_twenty(count, django_a
     made = [make.TeamFactory() for _ in range(count)]
     for team in made:
         in_flight(team)
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(7):
         assert len(teams.visible([team.pk for team in made])) == count
 
 
