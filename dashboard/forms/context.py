@@ -30,7 +30,7 @@ def read(post: QueryDict) -> Given:
     whom = post.get("whom", "")
     number = parse_task_label(whom) if whom else None
     if whom and number is None:
-        raise Invalid("Choose the team or one of its tasks.", field="whom")
+        raise Invalid("Write one task, such as T-3, or leave it empty for the whole team.", field="whom")
     minutes = fields.count(post, "minutes", 366 * 24 * 60)
     return Given(
         value=_value(post),

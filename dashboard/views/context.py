@@ -19,7 +19,6 @@ from dashboard.views.page import Page
 from dashboard.views.teams import find
 from tasks_app.domain.errors import DomainError, NotFound
 from tasks_app.selectors import context as reading
-from tasks_app.selectors import crew
 from tasks_app.selectors.context import Entry
 from tasks_app.selectors.teams import Identity
 from tasks_app.services import context
@@ -105,7 +104,7 @@ def _find(team: Identity, pk: int) -> Entry:
 
 def _list(page: Page, team: Identity, *, problem: DomainError | None = None) -> HttpResponse:
     values = {
-        **_common(page, team, problem),
+        **_common(page, team),
         "list": ContextList().block(team.pk),
         "given": _posted(page) or {"form": "text"},
     }
@@ -118,7 +117,7 @@ def _one(page: Page, team: Identity, found: Entry, *, problem: DomainError | Non
     registered = reading.schema(team.pk, found.name)
     posted = _posted(page)
     values = {
-        **_common(page, team, problem),
+        **_common(page, team),
         "entry": found,
         "entry_block": ContextEntry().block(found.pk, old, new, team.pk),
         "editable": found.size <= forms.MAX_VALUE,
@@ -129,13 +128,12 @@ def _one(page: Page, team: Identity, found: Entry, *, problem: DomainError | Non
     return page.render("pages/context_entry.html", values, problem=problem)
 
 
-def _common(page: Page, team: Identity, problem: DomainError | None) -> dict[str, Any]:
+def _common(page: Page, team: Identity) -> dict[str, Any]:
     return {
         "slug": team.slug,
         "team_name": team.name,
         "rehearsal": team.rehearsal,
         "may_act": page.viewer.can_act(team.pk),
-        "tasks": [f"T-{number}" for number in crew.numbers(team.pk)],
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from tasks_app.domain.statuses import DecisionKind, StepKind
 from tasks_app.models import Agent, Decision, Run, Task, Team
 from tasks_app.runners.port import Ask, StepDraft
-from tasks_app.services import actions, budgets, decisions, messages, oncall, steps, task_edits, teams
+from tasks_app.services import actions, budgets, context, decisions, messages, oncall, steps, task_edits, teams
 from tasks_app.services.tasks import Draft
 from tests import factories
 from tests.payloads import PAYLOADS
@@ -44,6 +44,7 @@ def begin() -> dict[str, Any]:
         "waiting": f"/tasks/{third.pk}/",
         "agent": f"/agents/{agents[0].pk}/",
         "other-agent": f"/agents/{agents[1].pk}/",
+        "context": "/teams/atlas/context/",
         "history": "/history/",
         "ended": "/teams/ended/",
     }
@@ -148,11 +149,23 @@ def resume_agent() -> None:
     actions.resume_agent(Agent.objects.get(name="builder-2", team=_team()).pk, actor=BY)
 
 
+def share() -> None:
+    context.share(_team().pk, name="port", value=8000, by=context.Writer("agent:builder-1"))
+
+
+def share_again() -> None:
+    context.share(_team().pk, name="port", value=8001, by=context.Writer("agent:builder-1"))
+
+
+def unshare() -> None:
+    context.delete(_team().pk, name="port", by=context.Writer(BY))
+
+
 STORY: tuple[tuple[Callable[[], None], ...], ...] = (
-    (retitle, add_task, more_steps, ask, answer),
-    (tell_on_call, snooze, message, peer_message, pause, stop_agent, budget, archive),
+    (retitle, add_task, more_steps, ask, answer, share),
+    (tell_on_call, snooze, message, peer_message, pause, stop_agent, budget, archive, share_again),
     (reassign, complete, resume_agent, restore),
-    (reopen, cancel, stop_run),
+    (reopen, cancel, stop_run, unshare),
 )
 """Chapters; what undoes something stands in another one than what it undoes."""
 

@@ -32,12 +32,14 @@ def addresses(team, run):
         "task": reverse("task", args=[run.task_id]),
         "agent": reverse("agent", args=[run.agent_id]),
         "history": reverse("history"),
+        "context": reverse("context", args=["atlas"]),
+        "entry": reverse("context-entry", args=["atlas", make.ContextEntryFactory(team=team).pk]),
         "new team": reverse("team-new"),
     }
 
 
-PAGES = ["overview", "inbox", "decision", "teams", "team", "table", "task", "agent", "history", "new team"]
-OF_ONE_TEAM = ["decision", "team", "table", "task", "agent"]
+PAGES = ["overview", "inbox", "decision", "teams", "team", "table", "task", "agent", "history", "context", "entry", "new team"]
+OF_ONE_TEAM = ["decision", "team", "table", "task", "agent", "context", "entry"]
 
 
 @pytest.mark.parametrize("which", PAGES)
