@@ -7,7 +7,8 @@ from tasks_app.domain.errors import Invalid
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.ids import CHECKPOINT_PREFIX, new_id
 from tasks_app.domain.text import clean, cut
-from tasks_app.models import Agent, Checkpoint, ContextEntry, Run, Task
+from tasks_app.models import Agent, Checkpoint, Run, Task
+from tasks_app.selectors import context
 from tasks_app.services import events, keys
 
 SCHEMA = 1
@@ -23,7 +24,7 @@ def save(team_id: int, *, name: str, by: str, run_id: str = "") -> Checkpoint:
     data = {
         "schema": SCHEMA,
         "tasks": list(Task.objects.filter(team_id=team_id).values("number", "status", "attempts", "output")),
-        "context": list(ContextEntry.objects.filter(team_id=team_id).values("name", "version", "value")),
+        "context": context.snapshot(team_id),
         "agents": list(Agent.objects.filter(team_id=team_id).values("name", "session_id")),
         "runs": list(Run.objects.filter(team_id=team_id).values("id", "status", "session_id", "last_seq", "workspace_commit")),
     }

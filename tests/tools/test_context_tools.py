@@ -1,11 +1,12 @@
 """ShareContext, ReadContext and what a completed task exports, as agents call them."""
 
 import json
+from datetime import timedelta
 
 import pytest
 
 from tasks_app.domain.shared import READ_AT_ONCE
-from tasks_app.models import ContextEntry, ContextRead, Dependency, Run
+from tasks_app.models import Checkpoint, ContextEntry, ContextRead, Dependency, Run
 from tasks_app.selectors import context as reading
 from tests.services import world
 from tests.tools.calls import bad, caller, good
@@ -91,3 +92,12 @@ def test_a_schema_comes_with_the_first_value_and_holds_for_every_agent(me, crew)
     assert "value: 'x' is not of type 'integer'." in bad(other, "ShareContext", name="port", value="x", version=1)
     assert "has a schema already" in bad(other, "ShareContext", name="port", value="x", version=1, schema={"type": "string"})
     assert "version 2" in good(other, "ShareContext", name="port", value=8001, version=1)
+
+
+def test_a_checkpoint_holds_large_values_whole_and_none_that_has_expired(me, crew):
+    good(me, "ShareContext", name="log", value="漢" * 50_000, scope="task")
+    good(me, "ShareContext", name="over", value=1, ttl_s=60)
+    ContextEntry.objects.filter(name="over").update(expires_at=world.now() - timedelta(days=1))
+    good(me, "SaveCheckpoint", name="now")
+    (kept,) = Checkpoint.objects.get().data["context"]
+    assert (kept["name"], kept["value"], kept["scope"], kept["task_number"]) == ("log", "漢" * 50_000, "task", 1)
