@@ -3,15 +3,12 @@
 import asyncio
 import logging
 import random
-import shutil
 import socket
-import tempfile
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 import psutil
@@ -20,7 +17,7 @@ from django.db import connection
 
 from tasks_app import wake
 from tasks_app.domain.leases import FENCE_OFF_S, HEARTBEAT_S
-from tasks_app.execution import ageing, db, drive, oncall
+from tasks_app.execution import ageing, db, drive, oncall, scratch
 from tasks_app.execution.environment import key_source
 from tasks_app.execution.port import RunPort
 from tasks_app.runners.port import Directive
@@ -54,9 +51,10 @@ class Supervisor:
 
     def start(self) -> None:
         """Register, take back what dead predecessors on this host held, and begin to beat and sweep."""
-        _own_temporary_folder()
+        scratch.use(self.name)
         db.patiently(workers.register, self.name, host=self.host, slots=self.slots, has_key=bool(key_source()))
         db.patiently(recovery.take_back_from_dead, self.host, alive=self.name)
+        scratch.sweep(self.host)
         connection.close()
         self._thread.start()
 
@@ -134,6 +132,7 @@ class Supervisor:
     def _sweep_once(self) -> list[str]:
         """Take back at once what a dead worker of this host held; its lease would only run out much later."""
         recovery.take_back_from_dead(self.host, alive=self.name)
+        scratch.sweep(self.host)
         return recovery.sweep()
 
     async def _tell(self) -> None:
@@ -162,18 +161,7 @@ class Supervisor:
             port.direct(Directive.LEAVE)
         await asyncio.gather(*(port.closed.wait() for port in list(self._ports.values())))
         await db.call(workers.leave, self.name)
-
-
-def _own_temporary_folder() -> None:
-    """The SDK leaves its folders of resumed transcripts behind when a worker is killed: keep them in the home and sweep them."""
-    folder = Path(settings.HOME) / "tmp"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    day_ago = time.time() - 86_400
-    left = [*folder.glob("claude-resume-*"), *(Path(settings.HOME) / "runs").glob("*-*")]
-    for old in left:
-        if old.stat().st_mtime < day_ago:
-            shutil.rmtree(old, ignore_errors=True)
-    tempfile.tempdir = str(folder)
+        scratch.leave(self.name)
 
 
 def _closing_on_error(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

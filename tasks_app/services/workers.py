@@ -57,10 +57,10 @@ def leave(name: str) -> None:
 def gone_from(host: str, *, alive: str) -> list[str]:
     """Names of workers that hold runs on this host but whose process is gone; `alive` is the caller."""
     holders = Run.objects.filter(host=host, status=RunStatus.RUNNING.value).values_list("worker", flat=True).distinct()
-    return [name for name in holders if name != alive and not _lives(name)]
+    return [name for name in holders if name != alive and not lives(name)]
 
 
-def _lives(name: str) -> bool:
+def lives(name: str) -> bool:
     """`host:pid:start` names a live process only when a process of that pid started at that moment."""
     rest, _, start = name.rpartition(":")
     pid = rest.rpartition(":")[2]

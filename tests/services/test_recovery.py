@@ -145,9 +145,9 @@ def test_a_clock_that_is_set_makes_no_worker_look_dead(monkeypatch):
 def test_a_process_that_nobody_has_reaped_yet_is_gone(crew):
     with subprocess.Popen([sys.executable, "-c", "pass"], stdout=subprocess.PIPE) as child:
         name = f"h:{child.pid}:{workers._start(child.pid)}"
-        assert workers._lives(name)
+        assert workers.lives(name)
         until(lambda: psutil.Process(child.pid).status() == psutil.STATUS_ZOMBIE)
-        assert not workers._lives(name)
+        assert not workers.lives(name)
 
 
 def test_a_name_that_is_no_workers_counts_as_dead_and_breaks_nothing(crew):

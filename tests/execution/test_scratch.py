@@ -1,0 +1,59 @@
+"""Temporary files of workers: those of the dead are removed, those of the living and of other hosts are not."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tasks_app.execution import scratch
+from tasks_app.services import workers
+
+HOST = "here"
+
+
+@pytest.fixture
+def home(tmp_path: Path, settings, monkeypatch) -> Path:
+    settings.HOME = tmp_path
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    return tmp_path
+
+
+@pytest.fixture
+def me(home) -> str:
+    name = workers.name_of_this_process(HOST)
+    scratch.use(name)
+    return name
+
+
+def test_a_worker_has_a_folder_of_its_own_until_it_leaves(home, me):
+    made = Path(tempfile.mkdtemp(prefix="claude-resume-"))
+    assert made.parent == home / "tmp" / me
+    scratch.sweep(HOST)
+    assert made.exists()
+    scratch.leave(me)
+    assert not made.exists()
+
+
+@pytest.mark.parametrize("name", ["here:{pid}:1", "here:999999999:5", "claude-resume-abc"])
+def test_what_a_killed_worker_has_left_is_removed_by_the_next_sweep(home, me, name):
+    left = home / "tmp" / name.format(pid=os.getpid()) / "claude-resume-1"
+    left.mkdir(parents=True)
+    scratch.sweep(HOST)
+    assert not left.exists()
+
+
+def test_whether_a_worker_of_another_host_lives_cannot_be_told_so_its_files_stay(home, me):
+    left = home / "tmp" / "there:1:1"
+    left.mkdir()
+    scratch.sweep(HOST)
+    assert left.exists()
+
+
+def test_private_folders_of_runs_go_after_a_day_without_a_touch(home, me):
+    old, young = home / "runs" / "a1-1", home / "runs" / "a2-1"
+    for folder in (old, young):
+        folder.mkdir(parents=True)
+    os.utime(old, (1, 1))
+    scratch.sweep(HOST)
+    assert (old.exists(), young.exists()) == (False, True)
