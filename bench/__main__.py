@@ -58,7 +58,7 @@ def _one(given: argparse.Namespace) -> Report:
     bench = BENCHES[given.name]
     signal.alarm(int(bench.limit_s))
     try:
-        with place.made(given.database, small_disk_mib=bench.small_disk_mib, **bench.settings) as here:
+        with place.made(given.database, small_disk_mib=bench.small_disk_mib, own_clock=bench.own_clock, **bench.settings) as here:
             django.setup()
             begun = time.monotonic()
             report: Report = import_module(bench.module).run(here, given)

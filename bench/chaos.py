@@ -24,7 +24,7 @@ from bench.story import Story
 from tasks_app.domain.statuses import Reason, RunStatus
 from tasks_app.models import Run, Task, Team
 
-WORKERS = 3
+WORKERS, WEBS = 3, 2
 TRY_AGAIN_S = 1.0
 
 
@@ -33,7 +33,7 @@ def run(place: Place, options: argparse.Namespace) -> Report:
     tasks = options.tasks or (12 if options.quick else 100)
     report = Report("chaos")
     told = story.make(tasks=tasks, seed=options.seed)
-    with desk.running(place, workers=WORKERS) as house, _story_files(told) as (plan, lead):
+    with desk.running(place, workers=WORKERS, webs=WEBS) as house, _story_files(told) as (plan, lead):
         killer = Killer(house, options.seed, most=12 + tasks // 2 if options.acts < 0 else options.acts)
         begun = time.monotonic()
         try:

@@ -77,6 +77,7 @@ class Desk:
 
     place: Place
     workers: int = 1
+    webs: int = 1
     port: int = field(default_factory=free_port)
     process: subprocess.Popen[bytes] | None = None
     more: list[subprocess.Popen[bytes]] = field(default_factory=list)
@@ -84,7 +85,7 @@ class Desk:
     def start(self) -> "Desk":
         """Start it and wait until the pages answer."""
         argv = [sys.executable, "manage.py", "up", "--no-browser", "--rehearse"]
-        argv += ["--port", str(self.port), "--workers", str(self.workers)]
+        argv += ["--port", str(self.port), "--workers", str(self.workers), "--webs", str(self.webs)]
         with self.output.open("ab") as file:
             self.process = subprocess.Popen(
                 argv, cwd=ROOT, env=self.place.env | {"COLUMNS": "200"}, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
@@ -164,9 +165,9 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
 
 
 @contextlib.contextmanager
-def running(place: Place, *, workers: int = 1) -> Iterator[Desk]:
+def running(place: Place, *, workers: int = 1, webs: int = 1) -> Iterator[Desk]:
     """Yield a started desk; nothing of it is left afterwards."""
-    desk = Desk(place, workers)
+    desk = Desk(place, workers, webs)
     try:
         yield desk.start()
     finally:

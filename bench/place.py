@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bench.clock import Clock, NoClock
 from bench.cluster import Cluster
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,6 +27,8 @@ class Place:
     small_disk: bool = False
     """Whether the home is a file system of its own that can be filled."""
     env: dict[str, str] = field(default_factory=dict)
+    clock: Clock | None = None
+    """The clock of whatever is started with `env`, where it may be set."""
 
     def manage(self, *words: str, timeout_s: float = 120, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Run a management command in this home."""
@@ -45,16 +48,18 @@ class Place:
 
 
 @contextlib.contextmanager
-def made(database: str, *, small_disk_mib: int = 0, **settings: str) -> Iterator[Place]:
+def made(database: str, *, small_disk_mib: int = 0, own_clock: bool = False, **settings: str) -> Iterator[Place]:
     """Yield a place and make it this process's own: `os.environ` names it, so Django may be set up afterwards.
 
     `settings` are CREWDESK_* variables in lower case without the prefix. `small_disk_mib`: the home is a tmpfs of that size
-    (only as root on Linux; else an ordinary folder, and `Place.small_disk` says so). Raises `NoPostgres`.
+    (only as root on Linux; else an ordinary folder, and `Place.small_disk` says so). `own_clock`: processes get a clock that can
+    be set, where there is a C compiler. Raises `NoPostgres`.
     """
     cluster = Cluster.start() if database == "postgres" else None
     home = Path(tempfile.mkdtemp(prefix="crewdesk-bench-"))
     mounted = bool(small_disk_mib) and _mount(home, small_disk_mib)
     before = dict(os.environ)
+    movable = _clock(home) if own_clock else None
     try:
         clean = {name: value for name, value in before.items() if not name.startswith(FOREIGN) and name != "REDIS_URL"}
         words = {f"CREWDESK_{name.upper()}": value for name, value in settings.items()}
@@ -66,15 +71,24 @@ def made(database: str, *, small_disk_mib: int = 0, **settings: str) -> Iterator
         }  # fmt: skip
         os.environ.clear()
         os.environ.update(env)
-        yield Place(home, database, cluster, mounted, env)
+        yield Place(home, database, cluster, mounted, env | (movable.env if movable else {}), movable)
     finally:
         os.environ.clear()
         os.environ.update(before)
         if mounted:
             subprocess.run(["umount", "--lazy", str(home)], check=False)
         shutil.rmtree(home, ignore_errors=True)
+        if movable is not None:
+            movable.remove()
         if cluster is not None:
             cluster.remove()
+
+
+def _clock(home: Path) -> Clock | None:
+    try:
+        return Clock.make(home.with_suffix(".clock"))
+    except NoClock:
+        return None
 
 
 def _mount(home: Path, size_mib: int) -> bool:

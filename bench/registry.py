@@ -15,6 +15,8 @@ class Bench:
     settings: Mapping[str, str] = field(default_factory=dict)
     """CREWDESK_* variables of its place, in lower case without the prefix."""
     small_disk_mib: int = 0
+    own_clock: bool = False
+    """Whether its installation gets a clock that can be set."""
 
 
 BENCHES: dict[str, Bench] = {
@@ -24,6 +26,7 @@ BENCHES: dict[str, Bench] = {
         1800,
         {"worker_slots": "4", "db_pool": "8"},
         small_disk_mib=2048,
+        own_clock=True,
     ),
     "record": Bench("bench.record", "steps stored per second by one worker, and the floors", 300),
     "schedule": Bench("bench.schedule", "time lost between ready and started, 500 tasks and 50 agents", 900),
