@@ -42,7 +42,7 @@ def read(post: QueryDict) -> Given:
 
 def _value(post: QueryDict) -> Any:
     text = fields.text(post, "value", MAX_VALUE)
-    return from_json(text, field="value") if post.get("form") == "json" else text
+    return from_json(text, field="value") if post.get("kind") == "json" else text
 
 
 def schema(post: QueryDict) -> Any:

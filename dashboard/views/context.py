@@ -17,7 +17,7 @@ from dashboard.panels.context import ContextEntry, ContextList
 from dashboard.views.act import Act, choose, perform
 from dashboard.views.page import Page
 from dashboard.views.teams import find
-from tasks_app.domain.errors import DomainError, NotFound
+from tasks_app.domain.errors import Conflict, DomainError, NotFound
 from tasks_app.selectors import context as reading
 from tasks_app.selectors.context import Entry
 from tasks_app.selectors.teams import Identity
@@ -106,7 +106,7 @@ def _list(page: Page, team: Identity, *, problem: DomainError | None = None) -> 
     values = {
         **_common(page, team),
         "list": ContextList().block(team.pk),
-        "given": _posted(page) or {"form": "text"},
+        "given": _posted(page) or {"kind": "text"},
     }
     return page.render("pages/context.html", values, problem=problem)
 
@@ -119,6 +119,8 @@ def _one(page: Page, team: Identity, found: Entry, *, problem: DomainError | Non
     values = {
         **_common(page, team),
         "entry": found,
+        # who was refused for another reason has not been told of a version in between: the form still answers to the old one
+        "seen": found.version if isinstance(problem, Conflict) else _version(posted.get("version", "")) or found.version,
         "entry_block": ContextEntry().block(found.pk, old, new, team.pk),
         "editable": found.size <= forms.MAX_VALUE,
         "given": posted if posted.get("do") == "change" else _given(found),
@@ -144,7 +146,7 @@ def _given(found: Entry) -> dict[str, Any]:
     left = found.expires_at - timezone.now() if found.expires_at else None
     return {
         "value": value if is_text else json.dumps(value, ensure_ascii=False, indent=2),
-        "form": "text" if is_text else "json",
+        "kind": "text" if is_text else "json",
         "whom": found.task if found.scope == "task" else "",
         "minutes": max(1, math.ceil(left.total_seconds() / 60)) if left else "",
     }

@@ -26,7 +26,7 @@ def at(*keys, name="context-entry"):
 
 
 def change(client, entry, **given):
-    posted = {"do": "change", "version": entry.version, "value": "{}", "form": "json", **given}
+    posted = {"do": "change", "version": entry.version, "value": "{}", "kind": "json", **given}
     return client.post(at(entry.pk, name="context-action"), posted)
 
 
@@ -56,12 +56,12 @@ def test_an_entry_shows_value_history_difference_and_readers(desk, team, entry):
 
 def test_a_value_is_shared_changed_and_deleted_by_the_lead(desk, team):
     make.TaskFactory(team=team, number=3)
-    given = {"name": "limits", "value": "[1, 2]", "form": "json", "whom": "T-3", "minutes": "90"}
+    given = {"name": "limits", "value": "[1, 2]", "kind": "json", "whom": "T-3", "minutes": "90"}
     assert desk.post(at(name="context-add"), given).status_code == 302
     entry = ContextEntry.objects.get()
     assert (entry.value, entry.author, entry.scope, entry.task_number) == ([1, 2], "user:anna", "task", 3)
     assert 5300 < (entry.expires_at - entry.updated_at).total_seconds() <= 5400
-    assert change(desk, entry, value="free text", form="text").status_code == 302
+    assert change(desk, entry, value="free text", kind="text").status_code == 302
     entry.refresh_from_db()
     assert (entry.value, entry.version, entry.scope, entry.expires_at) == ("free text", 2, "team", None)
     desk.post(at(entry.pk, name="context-action"), {"do": "delete", "version": 2})
@@ -77,6 +77,12 @@ def test_a_change_of_what_changed_meanwhile_is_refused_and_keeps_the_text(desk, 
     assert "{&quot;port&quot;: 82}</textarea>" in html_of(response)
     assert desk.post(at(entry.pk, name="context-action"), {"do": "delete", "version": 1}).status_code == 409
     assert ContextEntry.objects.get().value == {"port": 81}
+
+
+def test_a_form_that_was_refused_for_its_text_still_answers_to_the_version_it_was_made_from(desk, team, entry):
+    context.share(team.pk, name="api.url", value={"port": 81}, by=ADA)
+    assert 'name="version" value="1"' in html_of(change(desk, entry, value="{"))
+    assert 'name="version" value="2"' in html_of(change(desk, entry, value="{}")), "told of version 2"
 
 
 @pytest.mark.parametrize(
@@ -100,7 +106,7 @@ def test_what_cannot_be_taken_is_refused_in_words_and_changes_nothing(desk, team
 
 
 def test_a_name_that_exists_is_not_written_over_by_adding_it(desk, team, entry):
-    response = desk.post(at(name="context-add"), {"name": "api.url", "value": "x", "form": "text"})
+    response = desk.post(at(name="context-add"), {"name": "api.url", "value": "x", "kind": "text"})
     assert response.status_code == 409
     assert "is at version 1 by ada, not 0" in words_of(response)
 
