@@ -23,7 +23,7 @@ ENTRYPOINT ["tini", "--"]
 FROM base AS web
 HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=3 \
   CMD ["python", "manage.py", "healthcheck", "web"]
-CMD ["daphne", "--bind", "0.0.0.0", "--port", "8400", "--websocket-max-message-size", "65536", "--ping-interval", "20", \
+CMD ["daphne", "--bind", "0.0.0.0", "--port", "8400", "--websocket-max-message-size", "1048576", "--websocket-max-frame-size", "65536", "--ping-interval", "20", \
      "--ping-timeout", "20", "--application-close-timeout", "5", "--verbosity", "0", "--no-server-name", "dashboard.asgi:application"]
 
 FROM base AS worker

@@ -30,6 +30,8 @@ ROOT = Path(__file__).resolve().parents[1]
 START_S = 30.0
 DAPHNE = (
     "--websocket-max-message-size",
+    "1048576",
+    "--websocket-max-frame-size",
     "65536",
     "--ping-interval",
     "20",

@@ -68,8 +68,14 @@ class LiveConsumer(AsyncConsumer):  # type: ignore[misc]
             await self._end(Close.SIGNED_OUT, "not signed in")
 
     async def _pump(self, client: Client) -> None:
-        with contextlib.suppress(Exception):  # the peer is gone; servers differ in what they raise, `disconnect` follows
+        """Send until the end. A peer that is gone raises, as each server likes; whoever is still there must not wait in vain."""
+        try:
             await client.pump()
+        except Exception as error:
+            logger.warning("a live socket cannot send: %s", type(error).__name__)
+            hub.current().leave(client)
+            with contextlib.suppress(Exception):
+                await self.send({"type": "websocket.close", "code": int(Close.BROKEN)})
 
     async def websocket_receive(self, message: dict[str, Any]) -> None:
         """Take credit; anything else ends the socket with 4400 and the reason."""

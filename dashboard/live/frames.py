@@ -9,6 +9,8 @@ from tasks_app.domain.text import clean
 
 MAX_CLIENT_BYTES = 65_536
 MAX_CURSOR = 16_384
+MAX_BYTES = 1_000_000
+"""A larger frame is not sent, the page fetches itself: daphne's `--websocket-max-message-size`, 1 MiB, holds for both ways."""
 
 
 class Close(IntEnum):
@@ -66,6 +68,11 @@ def heartbeat(seq: str) -> str:
 def resync(seq: str, *, missed: int = 0) -> str:
     """Return "fetch the page again"; frames that follow go on from `seq`. `missed`: how many events, where that is known."""
     return _json({"resync": True, "seq": seq, **({"missed": missed} if missed else {})})
+
+
+def fits(text: str) -> bool:
+    """Whether a server passes this frame on."""
+    return len(text) * 4 <= MAX_BYTES or len(text.encode("utf-8", "replace")) <= MAX_BYTES
 
 
 def error(reason: str) -> str:

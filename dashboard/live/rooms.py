@@ -52,6 +52,7 @@ class Rooms:
         room.shown = news.shown
         if not news:
             return
+        news = _sendable(news)
         at, rest = self._cursor(view), _tail(news) if news.html or news.events or news.wait is not None else ""
         for client in room.clients:
             seq = client.cursor if fast else at
@@ -84,8 +85,8 @@ class Rooms:
         """Put a page that has just connected into its room and send what it missed."""
         room = self._enter(client, answer)
         room.doubt()
-        at, news = self._cursor(answer.view), answer.news
-        if answer.resync or news is None:
+        at, news = self._cursor(answer.view), answer.news and _sendable(answer.news)
+        if answer.resync or news is None or news.resync:
             client.say(frames.resync(at, missed=answer.missed), at)
         else:
             rest = _tail(news, missed=answer.missed, now=int(time.time() * 1000))
@@ -154,6 +155,13 @@ class Rooms:
 
     def _cursor(self, view: View) -> str:
         return cursor.encode({team: self.known.get(team, 0) for team in view.team_ids})
+
+
+def _sendable(news: News) -> News:
+    """Return the news; where their HTML is more than a frame takes, the word to fetch the page in its place."""
+    if sum(len(html or "") for html in news.html.values()) * 8 <= frames.MAX_BYTES or frames.fits(_tail(news)):
+        return news
+    return replace(news, html={}, resync=True)
 
 
 def _tail(news: News, **more: int) -> str:

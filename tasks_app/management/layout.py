@@ -9,7 +9,8 @@ from tasks_app.management.supervise import Service
 
 ROOT = Path(__file__).resolve().parents[2]
 WEB_OPTIONS = (
-    "--websocket-max-message-size", "65536",
+    "--websocket-max-message-size", "1048576",  # holds for what is sent, too: dashboard/live/frames.py
+    "--websocket-max-frame-size", "65536",
     "--ping-interval", "20",
     "--ping-timeout", "20",
     "--application-close-timeout", "5",

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dashboard.live.client import Client, Ticket
+from dashboard.live.consumer import LiveConsumer
 from dashboard.live.frames import BadFrame, Close
 from dashboard.live.pace import Pace
 
@@ -107,6 +108,22 @@ async def test_a_client_that_was_too_slow_is_not_sent_its_queue_first() -> None:
     one.close(Close.TOO_SLOW, "slow")
     await asyncio.wait_for(one.pump(), 5)
     assert [message["type"] for message in wire.sent] == ["websocket.close"]
+
+
+async def test_a_page_whose_frame_cannot_be_sent_is_closed_so_that_it_comes_back() -> None:
+    said: list[dict[str, Any]] = []
+
+    async def send(message: dict[str, Any]) -> None:
+        said.append(message)
+        if "text" in message:
+            raise ValueError("tried to send WebSocket message with size 80000")
+
+    consumer = LiveConsumer()
+    consumer.base_send = send
+    one = Client(Ticket("s", "team", "atlas", "1:0"), consumer.send, PACE)
+    one.say("x", "1:1")
+    await asyncio.wait_for(consumer._pump(one), 5)
+    assert said[-1] == {"type": "websocket.close", "code": Close.BROKEN}
 
 
 async def test_a_socket_that_does_not_send_holds_a_bounded_queue() -> None:

@@ -104,6 +104,19 @@ async def test_a_client_that_is_slow_for_a_while_fetches_the_page_and_goes_on(wo
         assert await changed(world, page, "in step again") < 2
 
 
+async def test_a_large_change_arrives_what_no_frame_takes_is_fetched_and_the_page_goes_on(world: World) -> None:
+    async with world.open("lead", world.load("lead")) as page:
+        await page.next()
+        for size in (70_000, 800_000):
+            world("describe", world.tasks[0], "z" * size)
+            await page.until(lambda frame, size=size: "z" * size in str(frame.get("html")))
+        world("describe", world.tasks[0], "z" * 1_100_000)
+        frame = await page.until(lambda frame: frame.get("resync"))
+        assert frame["seq"] == world.load("lead").seq
+        world("describe", world.tasks[0], "short")
+        await page.until(lambda frame: "short" in str(frame.get("html")))
+
+
 async def test_a_panel_that_fails_is_left_out_logged_without_secrets_and_asks_for_a_fetch(world: World) -> None:
     async with world.open("lead", world.load("lead")) as page:
         await page.next()
