@@ -49,12 +49,17 @@ def start(text: str, *, script: str = "") -> Team:
     return actions.start_team(parsed, source=source, user_id=user.pk, rehearsal=True, actor=f"user:{user.username}")
 
 
-def held(agents: int, *, name: str = "Held") -> Crew:
+def name() -> str:
+    """Return the name under which this process holds runs."""
+    return f"{WORKER}:{os.getpid()}:0"
+
+
+def held(agents: int, *, title: str = "Held") -> Crew:
     """Start a team of so many agents, each with a task, and claim every run for this process."""
     tasks = [{"title": f"Task {n}", "criteria": ["done"], "assignee": f"agent{n:02}"} for n in range(1, agents + 1)]
-    team = start(plan(name, agents=agents, tasks=tasks, parallel=agents))
+    team = start(plan(title, agents=agents, tasks=tasks, parallel=agents))
     found = [
-        runs.claim(run_id, worker=f"{WORKER}:{os.getpid()}:0", host=WORKER)
+        runs.claim(run_id, worker=name(), host=WORKER)
         for run_id in Run.objects.filter(team=team).order_by("pk").values_list("pk", flat=True)
     ]
     return Crew(team, [each for each in found if each is not None])

@@ -15,10 +15,13 @@ django.setup()
 
 from bench import crew, marks  # noqa: E402
 from bench.crew import Crew  # noqa: E402
+from tasks_app.domain.leases import HEARTBEAT_S  # noqa: E402
 from tasks_app.domain.statuses import StepKind  # noqa: E402
+from tasks_app.execution import db  # noqa: E402
 from tasks_app.execution.port import RunPort  # noqa: E402
 from tasks_app.models import Agent  # noqa: E402
 from tasks_app.runners.port import StepDraft  # noqa: E402
+from tasks_app.services import workers  # noqa: E402
 from tasks_app.services.runs import Held  # noqa: E402
 from tasks_app.tools.base import Caller  # noqa: E402
 
@@ -27,12 +30,22 @@ async def serve(team: Crew, names: dict[int, str], period_s: float) -> None:
     """Answer the lines of standard input until it ends."""
     ports = [_port(each, names[each.agent_id]) for each in team.held]
     numbers = dict.fromkeys((names[each.agent_id] for each in team.held), 0)
+    beating = asyncio.create_task(_beat(team))
     while line := await asyncio.to_thread(sys.stdin.readline):
         until = time.monotonic() + float(line)
         await asyncio.gather(*(_say(port, numbers, period_s, until, place) for place, port in enumerate(ports)))
         await asyncio.gather(*(port.flush() for port in ports))
         _print({"last": numbers})
+    beating.cancel()
     await asyncio.gather(*(port.close() for port in ports))
+
+
+async def _beat(team: Crew) -> None:
+    """Keep the leases, as the worker does: an agent that is lost shows no step."""
+    held = {each.id: each.fence for each in team.held}
+    while True:
+        await db.call(workers.heartbeat, crew.name(), held=held)
+        await asyncio.sleep(HEARTBEAT_S)
 
 
 def _port(held: Held, name: str) -> RunPort:
@@ -55,7 +68,7 @@ def _print(value: object) -> None:
 
 def main(agents: int, rate: float) -> None:
     """Make the team and serve."""
-    team = crew.held(agents, name="Live")
+    team = crew.held(agents, title="Live")
     names = dict(Agent.objects.filter(team=team.team).values_list("pk", "name"))
     _print({"team": team.team.slug})
     asyncio.run(serve(team, names, agents / rate))

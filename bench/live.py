@@ -21,14 +21,18 @@ from bench.report import Goal, Report
 WATCH = """
 () => {
   window.seen = []; const known = {};
-  const look = () => {
-    const now = Date.now() / 1000, text = document.getElementById('main').textContent;
-    for (const [, n, agent, at] of text.matchAll(/step (\\d+) of (agent\\d+) at (\\d+\\.\\d+)/g))
+  const look = (node) => {
+    const now = Date.now() / 1000;
+    for (const [, n, agent, at] of node.textContent.matchAll(/step (\\d+) of (agent\\d+) at (\\d+\\.\\d+)/g))
       if (!(known[agent] >= +n)) { known[agent] = +n; window.seen.push([+n, agent, +at, now]); }
   };
-  look(); new MutationObserver(look).observe(document.body, {subtree: true, childList: true, characterData: true});
+  look(document.getElementById('main'));
+  const card = ({target}) => (target.closest ? target : target.parentElement)?.closest('article, #main');
+  new MutationObserver((records) => new Set(records.map(card)).forEach((node) => node && look(node)))
+    .observe(document.body, {subtree: true, childList: true, characterData: true});
 }
 """
+"""Notes when a step is on the page. It reads only what has changed: a probe that reads all of the page would measure itself."""
 HOW = "Chromium is not installed. Debian: apt-get install chromium; or: uv run playwright install chromium."
 SETTLE_S = 3.0
 SHOWN = ("--disable-renderer-backgrounding", "--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows")

@@ -63,7 +63,8 @@ class Hub:
         self.stale = Stale()
         self.fast_keys: set[str] = set()
         self.newest = -1  # the highest team pk seen; -1: not looked yet
-        self._last = dict.fromkeys(("frame", "fast", "look", "tick"), -1e9)
+        self._last = dict.fromkeys(("frame", "fast", "look", "tick", "any"), -1e9)
+        self._spent = 0.0  # processor time of this process when the last frame began
         self._empty_since = time.monotonic()
         self._woken = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -151,14 +152,24 @@ class Hub:
         if self.joining:
             return 0.0
         pace, last = self.pace, self._last
-        due = [last["tick"] + TICK_S]
+        frames = []
         if self.rooms.views:
-            due.append(last["look"] + pace.look_s)
+            frames.append(last["look"] + pace.look_s)
             if self.stale:
-                due.append(last["frame"] + pace.frame_s)
+                frames.append(last["frame"] + pace.frame_s)
             if self.fast_keys:
-                due.append(last["fast"] + pace.fast_frame_s)
-        return min(due) - time.monotonic()
+                frames.append(last["fast"] + pace.fast_frame_s)
+        due = max(min(frames), self._rested()) if frames else last["tick"] + TICK_S
+        return min(due, last["tick"] + TICK_S) - time.monotonic()
+
+    def _rested(self) -> float:
+        """Return when the next frame may begin, so that frames take no more than their share of a core, many pages or few."""
+        pause = (time.process_time() - self._spent) / self.pace.share
+        return self._last["any"] + min(pause, self.pace.longest_s)
+
+    def _began(self, now: float, *kinds: str) -> None:
+        self._last.update(dict.fromkeys(("any", *kinds), now))
+        self._spent = time.process_time()
 
     async def _round(self, work: Work) -> None:
         now = time.monotonic()
@@ -166,11 +177,15 @@ class Hub:
             self._last["tick"] = now
             self.rooms.tick(now)
             self.rooms.forget_teams()
-        if self.rooms.views and now - self._last["frame"] >= self.pace.frame_s and self._frame_due(now):
+        last, pace = self._last, self.pace
+        rested = bool(self.rooms.views) and now >= self._rested()
+        full = rested and now - last["frame"] >= pace.frame_s and self._frame_due(now)
+        fast = rested and bool(self.fast_keys) and now - last["fast"] >= pace.fast_frame_s
+        if full and not (fast and last["fast"] == last["frame"]):  # where both are due, turn about, the fast one first
             await self._frame(work, now)
         elif self.joining:
             await self._joins(work)
-        elif self.fast_keys and now - self._last["fast"] >= self.pace.fast_frame_s:
+        elif fast:
             await self._fast_frame(work, now)
 
     def _frame_due(self, now: float) -> bool:
@@ -181,7 +196,7 @@ class Hub:
     async def _frame(self, work: Work, now: float) -> None:
         """The full round: read the logs, render what is stale for everybody, look at rights that are due."""
         stale, self.stale, self.fast_keys = self.stale, Stale(), set()
-        self._last.update(frame=now, fast=now)
+        self._began(now, "frame", "fast")
         if stale.look is None:
             self._last["look"] = now
         checks = self.rooms.due_checks(now)
@@ -224,7 +239,7 @@ class Hub:
     async def _fast_frame(self, work: Work, now: float) -> None:
         """Between two frames: only blocks whose panel is fast, by hints alone."""
         keys, self.fast_keys = frozenset(self.fast_keys), set()
-        self._last["fast"] = now
+        self._began(now, "fast")
         outcome = await work(Order(rooms=self.rooms.shown(), known=self.rooms.known, keys=keys, kind=Kind.FAST), self.pace)
         for view, news in outcome.rooms.items():
             self.rooms.tell(view, news, fast=True)

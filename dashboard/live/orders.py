@@ -43,6 +43,7 @@ class Shown:
     broken: frozenset[str] = frozenset()
     doubted: frozenset[str] = frozenset()  # stale by an event but equal: sent again with the next sweep, to be sure
     wait: int | None = None
+    fresh: frozenset[str] = frozenset()  # sent by a fast frame since the last full one
 
     def blocks(self) -> Iterator[Block]:
         """Yield every block, containers before what they contain."""

@@ -26,12 +26,15 @@ class Painter:
         painted = self.paint(Shown(()), tuple(roots), viewer, stale=lambda _: True).shown
         return Shown(painted.roots, painted.inside, broken=painted.broken)
 
-    def paint(self, shown: Shown, roots: tuple[Block, ...], viewer: Viewer, *, stale: Test, sweep: bool = False) -> News:
+    def paint(
+        self, shown: Shown, roots: tuple[Block, ...], viewer: Viewer, *, stale: Test, sweep: bool = False, fast: bool = False
+    ) -> News:
         """Return the stale blocks that differ from what was sent, outermost first, and the ones that are gone (None).
 
         A block that stands inside another one that is sent is not sent again. A block that is stale but equal is not sent,
-        but doubted: a page may have changed it by other means (the answer to a POST), so the next sweep sends it. A block
-        that cannot be rendered is left as it is and asks for a resync, once.
+        but doubted: a page may have changed it by other means (the answer to a POST), so the next sweep sends it; unless a
+        `fast` frame has just sent it, for the same event. A block that cannot be rendered is left as it is and asks for a
+        resync, once.
         """
         walk = _Walk(self, shown, viewer, stale, sweep)
         self.read([block for block in (*roots, *shown.blocks()) if stale(block)], viewer)
@@ -41,7 +44,15 @@ class Painter:
         before = {block.id for block in shown.blocks()}
         gone: dict[str, str | None] = dict.fromkeys(sorted(before - now))
         hashes = {name: value for name, value in walk.hashes.items() if name in now}
-        after = Shown(roots, walk.inside, hashes, frozenset(walk.broken & now), frozenset(walk.doubted & now), shown.wait)
+        after = Shown(
+            roots,
+            walk.inside,
+            hashes,
+            frozenset(walk.broken & now),
+            frozenset(walk.doubted & now),
+            shown.wait,
+            shown.fresh | walk.sent if fast else frozenset(),
+        )
         return News(after, {**walk.html, **gone}, resync=bool(after.broken - shown.broken))
 
     def read(self, blocks: list[Block], viewer: Viewer) -> None:
@@ -84,6 +95,7 @@ class _Walk:
         self.inside = dict(self.shown.inside)
         self.hashes = dict(self.shown.hashes)
         self.broken, self.doubted = set(self.shown.broken), set(self.shown.doubted)
+        self.sent = set[str]()
 
     def visit(self, block: Block) -> None:
         """Send the block where it is stale and differs, else look at what it contains."""
@@ -105,7 +117,7 @@ class _Walk:
     def _differs(self, block: Block, rendered: Rendered) -> bool:
         if self.hashes.get(block.id) != hash(rendered.own) or (self.sweep and block.id in self.doubted):
             return True
-        if not self.sweep:
+        if not self.sweep and block.id not in self.shown.fresh:
             self.doubted.add(block.id)
         return False
 
@@ -120,6 +132,7 @@ class _Walk:
         for name, rendered in parts.items():
             self.inside[name] = tuple(rendered.children.values())
             self.hashes[name] = hash(rendered.own)
+        self.sent |= set(parts)
         self.broken -= set(parts)
         self.doubted -= set(parts)
 

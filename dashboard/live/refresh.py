@@ -104,7 +104,7 @@ class _Refresh:
     def _room(self, view: View, shown: Shown, announced: Announced) -> News:
         if self.order.kind is Kind.FAST:
             return self.painter.paint(
-                shown, shown.roots, view.viewer, stale=lambda block: self._touched(block) and is_fast(block)
+                shown, shown.roots, view.viewer, stale=lambda block: self._touched(block) and is_fast(block), fast=True
             )
         sweep = view in self.order.sweep
         everything = self.order.everything or sweep or bool(self.flooded & view.team_ids)

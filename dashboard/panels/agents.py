@@ -10,10 +10,11 @@ from tasks_app.services import keys
 
 
 class AgentCard(Many):
-    """One agent: state, what it does now, context, time, tokens, cost."""
+    """One agent: state, what it does now, context, time, tokens, cost. Fast: a step shows here first."""
 
     name = "agent-card"
     template = "panels/agent_card.html"
+    fast = True
 
     def block(self, agent_pk: int, team_pk: int) -> Block:
         """Return the card of one agent."""

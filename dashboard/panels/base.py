@@ -45,9 +45,9 @@ class Panel(Protocol):
     The template's outermost element must have `id="{{ block.id }}"`. A block that may come back renders an empty element
     and not None: what is gone is removed from the page, and only the block around it can bring it back.
 
-    Optional: `fast: bool`: sent up to 10 times a second instead of 4 (the transcript). `contexts(blocks, viewer)`: the
-    contexts of many blocks by block id (missing: gone) in a constant number of queries; each may depend on its own block
-    and the rights on its team only, though `viewer` has the rights of the whole page.
+    Optional: `fast: bool`: sent up to 10 times a second instead of 4 (the transcript, the agents' cards).
+    `contexts(blocks, viewer)`: the contexts of many blocks by block id (missing: gone) in a constant number of queries; each
+    may depend on its own block and the rights on its team only, though `viewer` has the rights of the whole page.
     """
 
     name: str

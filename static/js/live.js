@@ -2,11 +2,11 @@
 // Held: a field being typed in, [data-hold] under the pointer. Events become `live:<type>` on document.
 (() => {
   "use strict";
-  const BEAT = 25_000, FIRST = 500, LONGEST = 30_000, ACK_MS = 1000, ACK_EVERY = 20, BUDGET_MS = 12;
+  const BEAT = 25_000, FIRST = 500, LONGEST = 30_000, ACK_MS = 1000, ACK_EVERY = 20, ACK_CHARS = 100_000, BUDGET_MS = 12;
   const byId = (id) => document.getElementById(id);
   const queue = new Map(); // id -> newest HTML, null: gone
   let socket, url, seq, pageSeq, state, note, fetching, away;
-  let last = Date.now(), tries = 0, timer, raf, ackTimer, unacked = 0, acked = 0, opened = 0, skew = 0;
+  let last = Date.now(), tries = 0, timer, raf, ackTimer, unacked = 0, chars = 0, acked = 0, opened = 0, skew = 0;
 
   const write = (node, text) => { if (node && node.textContent !== text) node.textContent = text; };
   const say = (word) => {
@@ -37,8 +37,8 @@
     return found.map((node) => node.closest("[id]")).filter((node) => node && !node.contains(byId("main")));
   };
   // Morph all but what is held; false: it is all held.
-  const put = (target, text) => {
-    const held = holds(), inside = held.filter((node) => target.contains(node));
+  const put = (target, text, held = holds()) => {
+    const inside = held.filter((node) => target.contains(node));
     if (held.some((node) => node.contains(target))) return false;
     if (inside.length) {
       const made = document.createElement("template");
@@ -57,10 +57,10 @@
   };
   const flush = () => {
     raf = 0;
-    const start = performance.now();
+    const start = performance.now(), held = holds();
     for (const [id, html] of [...queue]) {
       const node = byId(id);
-      if (node && html !== null && !put(node, html)) continue;
+      if (node && html !== null && !put(node, html, held)) continue;
       if (html === null) node?.remove();
       queue.delete(id);
       if (performance.now() - start > BUDGET_MS) { kick(); break; }
@@ -71,7 +71,7 @@
 
   const ack = () => {
     clearTimeout(ackTimer);
-    ackTimer = unacked = 0;
+    ackTimer = unacked = chars = 0;
     acked = Date.now();
     if (socket?.readyState === 1) socket.send(JSON.stringify({ ack: seq }));
   };
@@ -89,7 +89,8 @@
     if (frame.now) skew = frame.now - last;
     if (frame.resync || ("prev" in frame && frame.prev !== seq)) return resync(frame.missed);
     seq = frame.seq;
-    if (++unacked >= ACK_EVERY || last - acked >= ACK_MS) ack();
+    chars += event.data.length;
+    if (++unacked >= ACK_EVERY || chars >= ACK_CHARS || last - acked >= ACK_MS) ack();
     else ackTimer ||= setTimeout(ack, ACK_MS);
     if (state !== "live") say("live");
     caughtUp(frame.missed);
@@ -108,7 +109,7 @@
   const open = (from) => {
     drop();
     seq = from;
-    unacked = 0;
+    unacked = chars = 0;
     opened = Date.now();
     const to = new URL(url, location.href);
     to.protocol = to.protocol.replace("http", "ws");

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,7 +20,9 @@ from tasks_app.tools.base import Caller
 
 logger = logging.getLogger(__name__)
 BATCH_S = 0.1
-"""Steps are written at most this often."""
+"""Steps are written at most this often, and so long after they were said at the latest."""
+GATHER_S = 0.01
+"""After a pause the first step is written at once, together with what is said with it."""
 WITHDRAW_S = 1.0
 QUEUE = 500
 """More steps than this make the runner wait: back-pressure."""
@@ -71,9 +74,10 @@ class RunPort:
         self._must_hold()
 
     async def _write(self) -> None:
+        written = -BATCH_S
         while True:
             batch = [await self._queue.get()]
-            await asyncio.sleep(BATCH_S)
+            await asyncio.sleep(max(GATHER_S, written + BATCH_S - time.monotonic()))
             while not self._queue.empty():
                 batch.append(self._queue.get_nowait())
             try:
@@ -84,6 +88,7 @@ class RunPort:
                 # steps that cannot be stored must not be lost in silence: this life ends and the next one goes on
                 logger.exception("run %s: steps could not be stored", self.held.id)
                 self.direct(Directive.LOST)
+            written = time.monotonic()
             if self._queue.empty():
                 self._idle.set()
 

@@ -120,6 +120,20 @@ def test_what_was_stale_but_equal_is_sent_with_the_next_sweep_and_then_no_more(t
     assert not Painter().paint(swept.shown, roots(), ME, stale=EVERYTHING, sweep=True)
 
 
+def test_what_a_fast_frame_has_just_sent_is_not_sent_again_with_the_sweep_but_doubted_like_anything_else_later(
+    tree: type[Tree],
+) -> None:
+    shown = first()
+    tree.nodes["a"] = ("changed", [])
+    fast = Painter().paint(shown, roots(), ME, stale=touched("a"), fast=True)
+    assert set(fast.html) == {"a"}
+    full = Painter().paint(fast.shown, roots(), ME, stale=touched("a"))
+    assert not full
+    assert not Painter().paint(full.shown, roots(), ME, stale=EVERYTHING, sweep=True)
+    later = Painter().paint(full.shown, roots(), ME, stale=touched("a"))
+    assert set(Painter().paint(later.shown, roots(), ME, stale=EVERYTHING, sweep=True).html) == {"a"}
+
+
 def test_a_new_child_comes_with_its_container_and_is_live_afterwards(tree: type[Tree]) -> None:
     shown = first()
     tree.nodes |= {"list": ("L", ["a", "b", "c"]), "c": ("new", [])}

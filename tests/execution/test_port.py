@@ -35,6 +35,20 @@ def test_steps_are_stored_in_order_and_in_batches(crew):
     assert world.kinds(crew.team).count("run.steps") <= 3
 
 
+def test_after_a_pause_a_step_is_written_at_once_and_what_follows_is_gathered(crew, monkeypatch):
+    held = crew.claim()
+    monkeypatch.setattr(port, "BATCH_S", 3600)
+
+    async def work(port):
+        await emitted(port, "at", "once")
+        await port.emit([say("later")])
+        done, _ = await asyncio.wait([asyncio.create_task(port.flush())], timeout=0.1)
+        assert not done, "the pause of an hour is not over"
+
+    on_port(held, work)
+    assert list(Step.objects.order_by("seq").values_list("text", flat=True)) == ["at", "once"]
+
+
 def test_a_later_life_goes_on_counting_where_the_last_one_stopped(crew):
     held = crew.claim()
     on_port(held, lambda port: emitted(port, "one"))

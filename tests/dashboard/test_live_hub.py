@@ -1,0 +1,78 @@
+"""When the hub looks: fast blocks first, nothing starves, and frames take no more than their share of a core."""
+
+import time
+from typing import Any
+
+import pytest
+
+from dashboard.live import hub as module
+from dashboard.live.client import Client, Ticket
+from dashboard.live.hub import Hub
+from dashboard.live.listener import Hint
+from dashboard.live.orders import Admitted, Shown, View
+from dashboard.live.pace import Pace
+
+VIEW = View("team", "atlas", frozenset({1}), frozenset())
+
+
+class Noting(Hub):
+    """Notes what it would do, each time as if everything were due."""
+
+    def __init__(self) -> None:
+        super().__init__(Pace())
+        self.done: list[str] = []
+        self.rooms.admit(Client(Ticket("s", "team", "atlas", "1:0"), _nowhere, self.pace), Admitted(VIEW, Shown(())))
+        self.rooms.known = {1: 0}
+
+    def saying(self) -> None:
+        """An agent says something."""
+        self.hear(Hint(1, frozenset({"run:a"})))
+
+    async def _frame(self, work: Any, now: float) -> None:
+        self.done.append("full")
+        self.stale, self.fast_keys = module.Stale(), set()
+        self._began(now, "frame", "fast")
+
+    async def _fast_frame(self, work: Any, now: float) -> None:
+        self.done.append("fast")
+        self.fast_keys = set()
+        self._began(now, "fast")
+
+    async def rounds(self, count: int) -> list[str]:
+        """Do so many rounds, long enough apart for anything to be due."""
+        for _ in range(count):
+            for name in self._last:
+                self._last[name] -= 10.0
+            self._last["tick"] = time.monotonic()
+            await self._round(_nowhere)  # type: ignore[arg-type]
+        return self.done
+
+
+async def _nowhere(*_: Any) -> None: ...
+
+
+async def test_after_a_quiet_time_the_fast_blocks_come_first_and_everything_right_after() -> None:
+    hub = Noting()
+    hub._began(time.monotonic(), "frame", "fast")
+    hub.saying()
+    assert await hub.rounds(2) == ["fast", "full"]
+
+
+async def test_where_agents_never_stop_talking_fast_and_full_frames_take_turns() -> None:
+    hub = Noting()
+    hub._began(time.monotonic(), "frame", "fast")
+    for _ in range(6):
+        hub.saying()
+        await hub.rounds(1)
+    assert hub.done == ["fast", "full"] * 3
+
+
+def test_a_frame_that_costs_much_lets_the_next_one_wait_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    hub, spent = Hub(Pace(share=0.5, longest_s=0.8)), [10.0]
+    monkeypatch.setattr(module.time, "process_time", lambda: spent[0])
+    hub._began(100.0, "frame")
+    assert hub._rested() == 100.0
+    spent[0] = 10.1
+    assert hub._rested() == pytest.approx(100.2)
+    spent[0] = 20.0
+    assert hub._rested() == pytest.approx(100.8)
