@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from django.core.management import call_command
 from django.db import connection, connections
@@ -28,16 +28,23 @@ WORKERS, WEBS = 3, 2
 TRY_AGAIN_S = 1.0
 
 
+class Disturber(Protocol):
+    """What makes the story hard: begins once the team works."""
+
+    def start(self) -> None:
+        """Begin."""
+
+
 def run(place: Place, options: argparse.Namespace) -> Report:
     """Play the story once with the seed; every violation is a failure of the report."""
     tasks = options.tasks or (12 if options.quick else 100)
     report = Report("chaos")
     told = story.make(tasks=tasks, seed=options.seed)
-    with desk.running(place, workers=WORKERS, webs=WEBS) as house, _story_files(told) as (plan, lead):
+    with desk.running(place, workers=WORKERS, webs=WEBS) as house, story_files(told) as (plan, lead):
         killer = Killer(house, options.seed, most=12 + tasks // 2 if options.acts < 0 else options.acts)
         begun = time.monotonic()
         try:
-            ended = _play(place, plan, lead, killer, limit_s=180 + 12 * tasks)
+            ended = play(place, plan, lead, killer, limit_s=180 + 12 * tasks)
         finally:
             killer.stop()
         took = time.monotonic() - begun
@@ -48,7 +55,7 @@ def run(place: Place, options: argparse.Namespace) -> Report:
         if options.keep:
             _keep(place, Path(options.keep))
         report.failures += leftovers.processes(place.home) + leftovers.files(place.home)
-        report.failures += ended + found.violations + _asked(told, found)
+        report.failures += ended + found.violations + asked(told, found)
         _figures(report, killer, found, took=took, left_s=left_s, place=place)
         if report.failures:
             report.notes.append(f"the desk's last words: {house.text()[-600:]}")
@@ -65,12 +72,13 @@ def _keep(place: Place, folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def _story_files(told: Story) -> Iterator[tuple[Path, Path]]:
+def story_files(told: Story) -> Iterator[tuple[Path, Path]]:
+    """Yield the paths of the plan and of the lead's file."""
     with tempfile.TemporaryDirectory(prefix="crewdesk-story-") as folder:
         yield told.write(Path(folder))
 
 
-def _play(place: Place, plan: Path, lead: Path, killer: Killer, *, limit_s: float) -> list[str]:
+def play(place: Place, plan: Path, lead: Path, killer: Disturber, *, limit_s: float) -> list[str]:
     """Start the team and answer for it until its end. The lead's command may die of what is killed: then it is started again."""
     end = time.monotonic() + limit_s
     started = _command(place, "start", str(plan), "--rehearse", "--json", limit_s=60)
@@ -115,7 +123,7 @@ def _look_at_the_rest(report: Report, house: Desk) -> None:
         report.failures.append(str(late))
 
 
-def _asked(told: Story, found: auditor.Report) -> list[str]:
+def asked(told: Story, found: auditor.Report) -> list[str]:
     """The lead was asked what the story asks, once each; a task that failed by what was killed may ask once more per attempt."""
     failed = Run.objects.filter(status=RunStatus.FAILED.value).exclude(reason=Reason.REPORTED.value)
     repeated = set(failed.values_list("task__title", flat=True))

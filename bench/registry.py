@@ -28,6 +28,12 @@ BENCHES: dict[str, Bench] = {
         small_disk_mib=2048,
         own_clock=True,
     ),
+    "rolling": Bench(
+        "bench.rolling",
+        "every part is replaced in order while a team works and people use the pages; then the auditor",
+        900,
+        {"worker_slots": "4", "db_pool": "8"},
+    ),
     "record": Bench("bench.record", "steps stored per second by one worker, and the floors", 300),
     "schedule": Bench("bench.schedule", "time lost between ready and started, 500 tasks and 50 agents", 900),
     "pages": Bench("bench.pages", "server time and queries of each page with 1,000,000 events", 900),

@@ -14,7 +14,6 @@ app.conf.update(
     result_backend=None,
     task_serializer="json",
     accept_content=["json"],
-    worker_disable_prefetch=True,
     worker_prefetch_multiplier=1,
     worker_hijack_root_logger=False,
     broker_connection_retry_on_startup=True,
@@ -29,3 +28,4 @@ app.conf.update(
     task_default_queue="crewdesk",
 )
 app.autodiscover_tasks(["tasks_app"], related_name="jobs")
+app.steps["consumer"].add("tasks_app.jobs:Room")  # by name: only a worker loads what drives runs

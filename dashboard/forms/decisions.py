@@ -114,6 +114,21 @@ def _budget(payload: Mapping[str, Any], post: QueryDict) -> Read:
     return dict(data), {"usd": usd, "tokens": tokens}
 
 
+FIELDS = {
+    DecisionKind.PLAN: ("plan", "note"),
+    DecisionKind.QUESTION: ("answers",),
+    DecisionKind.ESCALATION: ("option",),
+    DecisionKind.BUDGET: ("usd", "tokens", "note"),
+    DecisionKind.PERMISSION: ("note",),
+    DecisionKind.STALL: ("note",),
+}
+
+
+def fields_of(kind: DecisionKind) -> tuple[str, ...]:
+    """Return the fields of a kind's form at which the page says what is wrong with them."""
+    return FIELDS.get(kind, ())
+
+
 READERS = {
     DecisionKind.PLAN: _plan,
     DecisionKind.QUESTION: _question,

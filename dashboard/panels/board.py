@@ -145,7 +145,7 @@ class Tabs(Many):
             counts = {state: int(getattr(whole, state.value)) for state in TaskState}
         first = chosen.column or next((state.value for state in TaskState if counts[state]), "")
         tabs = [(state, counts[state], state == first) for state in TaskState if counts[state] or state == first]
-        return {"tabs": tabs}
+        return {"tabs": tabs, "filter": chosen}
 
 
 class Table:

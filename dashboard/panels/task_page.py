@@ -66,6 +66,7 @@ class TaskActions(TaskHead):
             return None
         card = found.card
         runs = attempts.of_task(card.pk)
+        up, down = attempts.neighbours(card) if card.state is TaskState.QUEUED else (False, False)
         return {
             "task": found,
             "card": card,
@@ -73,5 +74,7 @@ class TaskActions(TaskHead):
             "last": runs[-1] if runs else None,
             "open": next((run for run in runs if run.status in OPEN_RUN), None),
             "ended": card.state in (TaskState.DONE, TaskState.CANCELLED),
-            "movable": card.state is TaskState.QUEUED,
+            "starts": card.state in (TaskState.FAILED, TaskState.WAITING, TaskState.IN_FLIGHT),
+            "up": up,
+            "down": down,
         }

@@ -10,7 +10,7 @@ from dashboard.access import viewer_for
 from dashboard.panels import base
 from dashboard.panels.base import Block
 
-PERSONAL = ("request", "csrf_token", "posted")
+PERSONAL = ("request", "csrf_token", "posted", "problem")
 register = template.Library()
 
 

@@ -10,7 +10,7 @@ from django.shortcuts import render
 WORDS: dict[int, tuple[str, str]] = {
     400: ("This request cannot be read", "Something in it is damaged. Go back and try again."),
     403: ("You may not do this", "Your account may see this, but not change it. Ask a lead of the team."),
-    404: ("There is no such page", "It may have been removed, or you have no access to it."),
+    404: ("Not found", "There is no such page. It may have been removed, or you have no access to it."),
     409: ("This changed while you read it", "Reload the page to see how it is now."),
     413: ("That is too large", "At most 2 MB can be sent at once. Make it smaller and try again."),
     422: ("Something is missing or wrong", "Go back, correct the form and send it again."),
@@ -20,10 +20,10 @@ WORDS: dict[int, tuple[str, str]] = {
 }
 
 
-def page(request: HttpRequest, status: int, *, message: str = "", detail: str = "") -> HttpResponse:
-    """Return the error page of a status; `message` says more exactly what happened."""
+def page(request: HttpRequest, status: int, *, message: str = "") -> HttpResponse:
+    """Return the error page of a status. `message` says more exactly what happened and what to do, and takes the words' place."""
     title, hint = WORDS.get(status, WORDS[400 if status < 500 else 500])
-    context = {"title": title, "message": message, "hint": hint, "status": status, "detail": detail}
+    context = {"title": title, "words": message or hint, "hint": hint if message and status >= 500 else "", "status": status}
     return render(request, "pages/error.html", context, status=status)
 
 
@@ -60,4 +60,4 @@ def csrf(request: HttpRequest, reason: str = "") -> HttpResponse:
 @login_not_required
 def locked_out(request: HttpRequest, *_: Any, **__: Any) -> HttpResponse:
     """429 after too many wrong passwords."""
-    return page(request, 429, message="Too many wrong passwords for this name from your address.")
+    return page(request, 429, message=f"Too many wrong passwords for this name from your address. {WORDS[429][1]}")

@@ -131,4 +131,6 @@ def _render(
         "rehearsal": bool(found and found.item.rehearsal),
         "title": found.item.title if found and picked else "",
     }
-    return page.render("pages/inbox.html", context, problem=problem)
+    return page.render(
+        "pages/inbox.html", context, problem=problem, fields=forms.fields_of(found.item.kind) if found and found.item.open else ()
+    )

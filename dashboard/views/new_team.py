@@ -20,6 +20,8 @@ from tasks_app.domain.plan_model import Plan, Task
 from tasks_app.management import credentials
 from tasks_app.services import actions, workspaces
 
+AT_FIELDS = ("file", "base", "rehearsal")
+"""Fields of the form at which the page says what is wrong with them; what is wrong with the plan stands in a table."""
 EXAMPLE = Path(settings.BASE_DIR) / "examples" / "billing" / "plan.yaml"
 
 
@@ -103,12 +105,15 @@ def _must_rehearse() -> bool:
 
 
 def _render(page: Page, given: Given, *, preview: Preview | None = None, problem: DomainError | None = None) -> HttpResponse:
+    in_plan = isinstance(problem, Invalid) and problem.field not in AT_FIELDS
     context: dict[str, Any] = {
         "given": given,
         "preview": preview,
         "must_rehearse": _must_rehearse(),
-        "problems": problem.problems if isinstance(problem, Invalid) else (),
+        "problems": problem.problems if isinstance(problem, Invalid) and in_plan else (),
         "has_example": EXAMPLE.is_file(),
         "rehearsal": bool(preview and given.rehearsal),
     }
-    return page.render("pages/new_team.html", context, problem=problem)
+    if in_plan:
+        context["notice"] = None  # the table says it all
+    return page.render("pages/new_team.html", context, problem=problem, fields=(*AT_FIELDS, "plan"))

@@ -1,6 +1,6 @@
 """What every page needs: who looks, from which moment of the logs, and the parts around the page."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -11,6 +11,7 @@ from django.shortcuts import render
 from dashboard.access import Viewer, viewer_for
 from dashboard.live import cursor
 from dashboard.panels import args, pages
+from dashboard.templatetags.crew_forms import places
 from tasks_app.domain.errors import DomainError
 from tasks_app.selectors import live, look
 
@@ -34,15 +35,32 @@ class Page:
         return cls(request, name, arg, viewer, cursor.read(viewer))
 
     def render(
-        self, template: str, context: Mapping[str, Any] | None = None, *, status: int = 200, problem: DomainError | None = None
+        self,
+        template: str,
+        context: Mapping[str, Any] | None = None,
+        *,
+        status: int = 200,
+        problem: DomainError | None = None,
+        fields: Collection[str] = (),
     ) -> HttpResponse:
-        """Return the page, or only its main part for htmx. `problem` is said at the top and gives the status."""
+        """Return the page, or only its main part for htmx.
+
+        `problem` gives the status. It is said at the fields that it is about, where the page's forms have all of them (`fields`),
+        else at the top.
+        """
         with look.through({}):
-            return self._render(template, context, status=status, problem=problem)
+            return self._render(template, context, status=status, problem=problem, fields=fields)
 
     def _render(
-        self, template: str, context: Mapping[str, Any] | None, *, status: int, problem: DomainError | None
+        self,
+        template: str,
+        context: Mapping[str, Any] | None,
+        *,
+        status: int,
+        problem: DomainError | None,
+        fields: Collection[str],
     ) -> HttpResponse:
+        at_fields = problem is not None and bool(places(problem)) and places(problem) <= set(fields)
         values = {
             "base": "fragment.html" if self.request.headers.get("HX-Request") else "base.html",
             "viewer": self.viewer,
@@ -51,6 +69,7 @@ class Page:
             "live_url": self._live_url(),
             "cursor": self.cursor,
             "problem": problem,
+            "notice": None if at_fields else problem,
             **(context or {}),
         }
         response = render(self.request, template, values, status=problem.status if problem else status)

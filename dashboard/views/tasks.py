@@ -18,6 +18,8 @@ from tasks_app.selectors import steps
 from tasks_app.services import actions, budgets, task_edits
 
 GONE = "There is no such task, or you have no access to it."
+FIELDS = {"reassign": ["guidance"], "complete": ["note"], "cancel": ["why"], "reopen": ["why"], "budget": ["usd", "tokens"]}
+"""The fields of each form of the page at which it says what is wrong with them."""
 
 
 @require_GET
@@ -117,7 +119,7 @@ def _settings(request: HttpRequest, pk: int, actor: str) -> dict[str, Act]:
 
 def _posted(request: HttpRequest) -> dict[str, Any]:
     """Return what the forms show again; only texts, and the agent as a number."""
-    names = ("guidance", "start", "note", "why")
+    names = ("do", "guidance", "start", "note", "why", "usd", "tokens")
     agent = request.POST.get("agent", "")
     return {name: request.POST.get(name, "")[: fields.MAX_TEXT] for name in names} | {
         "agent": int(agent) if agent.isascii() and agent.isdigit() and len(agent) < 19 else None
@@ -141,4 +143,4 @@ def _render(
         "acts": TaskActions().block(pk, team_pk),
         "posted": posted,
     }
-    return page.render("pages/task.html", context, problem=problem)
+    return page.render("pages/task.html", context, problem=problem, fields=FIELDS.get((posted or {}).get("do", ""), ()))

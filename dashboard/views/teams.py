@@ -49,7 +49,7 @@ def act(request: HttpRequest, slug: str) -> HttpResponse:
         request,
         lambda: choose(request, _acts(request, found, page.viewer.actor))(),
         done=lambda: redirect("team", slug),
-        refused=lambda problem: _render(page, found, Filter(), problem=problem),
+        refused=lambda problem: _render(page, found, Filter(), problem=problem, posted=_posted(request)),
     )
 
 
@@ -114,6 +114,11 @@ def _acts(request: HttpRequest, found: selector.Identity, actor: str) -> dict[st
     return {"pause": pause, "resume": resume, "stop": stop, "budget": budget, "archive": archive, "restore": restore}
 
 
+def _posted(request: HttpRequest) -> dict[str, Any]:
+    """Return what the form of the budget shows again."""
+    return {name: request.POST.get(name, "")[:30] for name in ("do", "usd", "tokens")}
+
+
 def _render(
     page: Page,
     found: selector.Identity,
@@ -137,4 +142,6 @@ def _render(
         "table_query": replace(chosen, view="table", column="").query,
         "posted": posted,
     }
-    return page.render("pages/team.html", context, problem=problem)
+    return page.render(
+        "pages/team.html", context, problem=problem, fields=("usd", "tokens") if posted and "usd" in posted else ()
+    )

@@ -83,6 +83,19 @@ def _level(used: int, window: int) -> Level:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """What some steps said of a context: its tokens now (None: unknown, after a compaction), its window and highest so far.
+
+    `measured`: they said something of the tokens at all; else only the window was reported.
+    """
+
+    tokens: int | None = None
+    window: int | None = None
+    peak: int = 0
+    measured: bool = False
+
+
+@dataclass(frozen=True)
 class Meter:
     """Context of one session as responses arrive; a new value for each change, so that it can be stored."""
 

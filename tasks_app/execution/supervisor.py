@@ -1,6 +1,7 @@
 """The worker's own life: one loop that drives its runs, beats for their leases, sweeps, and leaves in order."""
 
 import asyncio
+import contextlib
 import logging
 import random
 import socket
@@ -16,7 +17,7 @@ from django.conf import settings
 from django.db import connection
 
 from tasks_app import wake
-from tasks_app.domain.leases import FENCE_OFF_S, HEARTBEAT_S
+from tasks_app.domain.leases import FENCE_OFF_S, HEARTBEAT_S, RENUDGE_S
 from tasks_app.execution import ageing, db, drive, oncall, scratch
 from tasks_app.execution.environment import key_source
 from tasks_app.execution.port import RunPort
@@ -40,7 +41,10 @@ class Supervisor:
         self.host = socket.gethostname()
         self.name = workers.name_of_this_process(self.host)
         self.slots = slots
+        self.on_room: Callable[[], None] = lambda: None  # told, on the loop, whenever a place has become free
         self._ports: dict[str, RunPort] = {}
+        self._places: set[str] = set()  # runs that take a place: being claimed, or driven
+        self._freed = asyncio.Event()
         self._leaving = False
         self._beat_at = time.monotonic()
         self._loop = asyncio.new_event_loop()
@@ -66,28 +70,49 @@ class Supervisor:
 
     def run(self, run_id: str) -> None:
         """Claim and drive the run, if it is to be had; returns when this life of it is over."""
-        if not self._leaving and self._has_room():
-            asyncio.run_coroutine_threadsafe(self._run(run_id), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._run_when_there_is_room(run_id), self._loop).result()
 
-    def _has_room(self) -> bool:
-        """Nested caps: this process's slots, then what the machine has to spare (the team's cap is counted by the claim)."""
+    def room(self) -> int:
+        """How many runs more may begin here. Nested caps: this process's slots, then what the machine has to spare.
+
+        (The team's cap is counted by the claim.)
+        """
         calm = psutil.getloadavg()[0] < LOAD_PER_CORE * (psutil.cpu_count() or 1)
-        return len(self._ports) < self.slots and calm and psutil.virtual_memory().available > RUN_BYTES
+        if self._leaving or not calm or psutil.virtual_memory().available <= RUN_BYTES:
+            return 0
+        return max(0, self.slots - len(self._places))
+
+    async def _run_when_there_is_room(self, run_id: str) -> None:
+        """A nudge may come when the last place has just been taken: it waits here until others are nudged for the run again."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(RENUDGE_S):
+                while not self.room() and not self._leaving:
+                    self._freed.clear()
+                    await self._freed.wait()
+        await self._run(run_id)
 
     async def _run(self, run_id: str) -> None:
-        if run_id in self._ports or self._leaving:
+        if run_id in self._places or not self.room():
             return
-        held = await db.call(runs.claim, run_id, worker=self.name, host=self.host)
-        if held is None:
-            return
+        self._places.add(run_id)
+        try:
+            held = await db.call(runs.claim, run_id, worker=self.name, host=self.host)
+            if held is not None:
+                await self._drive(held)
+        finally:
+            self._places.discard(run_id)
+            self._freed.set()
+            self.on_room()
+
+    async def _drive(self, held: runs.Held) -> None:
         port = await drive.open_port(held)
-        self._ports[run_id] = port
+        self._ports[held.id] = port
         try:
             if self._leaving:
                 port.direct(Directive.LEAVE)
             await drive.drive(held, port)
         finally:
-            self._ports.pop(run_id, None)
+            self._ports.pop(held.id, None)
 
     async def _beat(self) -> None:
         """The heartbeat's answer is also how a stop or a lost lease arrives. No answer for long: all is lost."""
@@ -126,8 +151,7 @@ class Supervisor:
                 logger.exception("a sweep failed")
                 continue
             for run_id in unsent:
-                if self._has_room():
-                    self._loop.create_task(self._run(run_id))
+                self._loop.create_task(self._run(run_id))
 
     def _sweep_once(self) -> list[str]:
         """Take back at once what a dead worker of this host held; its lease would only run out much later."""
@@ -157,6 +181,7 @@ class Supervisor:
         return asyncio.run_coroutine_threadsafe(self._leave(), self._loop)
 
     async def _leave(self) -> None:
+        self._freed.set()
         for port in list(self._ports.values()):
             port.direct(Directive.LEAVE)
         await asyncio.gather(*(port.closed.wait() for port in list(self._ports.values())))

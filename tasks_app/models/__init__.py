@@ -13,7 +13,7 @@ from tasks_app.models.context import (
 from tasks_app.models.decisions import Decision
 from tasks_app.models.events import Event
 from tasks_app.models.messages import Message
-from tasks_app.models.runs import CostReading, MessageUsage, Run, Step
+from tasks_app.models.runs import CostReading, CrewCall, MessageUsage, Run, Step
 from tasks_app.models.tasks import Dependency, Task, TaskRule
 from tasks_app.models.teams import ServerDay, Team, TeamAccess
 from tasks_app.models.transcripts import TranscriptEntry
@@ -29,6 +29,7 @@ __all__ = [
     "ContextRead",
     "ContextVersion",
     "CostReading",
+    "CrewCall",
     "Decision",
     "Dependency",
     "Event",

@@ -124,6 +124,21 @@ class MessageUsage(models.Model):
         constraints = (models.UniqueConstraint(fields=["team", "message_id"], name="message_counted_once"),)
 
 
+class CrewCall(models.Model):
+    """A call of a crew tool that must not be done twice, with what came of it; `fence` is the life that knows of it."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="calls")
+    fence = models.IntegerField()
+    key = models.CharField(max_length=64)  # what makes it the same call: sha256 of tool and input
+    tool_use_id = models.CharField(max_length=80, blank=True)
+    result = models.TextField()
+    told = models.BooleanField(default=False)  # the resumable transcript holds the result
+    at = models.DateTimeField()
+
+    class Meta:
+        indexes = (models.Index(fields=["run", "key"], name="crew_call_again"),)
+
+
 class CostReading(models.Model):
     """The highest cumulative cost that one Claude process has reported."""
 

@@ -5,6 +5,10 @@ from django.db import models
 
 from tasks_app.domain.statuses import TeamStatus
 
+LARGE = ("plan", "rehearsal_script")
+"""Columns of a team that hardly anybody who reads one wants; a plan of 500 tasks has 75 kB. To `defer` on every hot path."""
+LARGE_OF_TEAM = tuple(f"team__{name}" for name in LARGE)
+
 
 class Team(models.Model):
     """Agents, tasks, budget and rules that share one workspace."""

@@ -28,6 +28,7 @@ from tasks_app.services.teams import Source
 
 STARTS = ("clean", "last")
 GUIDANCE_LIMIT = 20_000
+ENDED_WORD = {RunStatus.COMPLETED: "it was completed", RunStatus.FAILED: "it failed", RunStatus.KILLED: "it was stopped"}
 
 
 def start_team(plan: Plan, *, source: Source, user_id: int | None, rehearsal: bool, actor: str) -> Team:
@@ -183,12 +184,12 @@ def _stop_open_run(task: Task, *, actor: str, reason: Reason, held: bool) -> Non
 
 
 def stop_run(run_id: str, *, actor: str) -> None:
-    """Stop a run. "Stopped" is written when its process is seen gone. Raises `Conflict` for an ended one."""
+    """Stop a run, or ask again [N38]; "stopped" is written when its process is gone. Raises `Conflict` for an ended one."""
     with transaction.atomic():
         events.lock(runs.get(run_id).team_id)
         run = runs.get(run_id)
         if run.status not in runs.OPEN:
-            raise Conflict(f"This attempt has ended already: {run.status}.")
+            raise Conflict(f"This attempt has ended already: {ENDED_WORD[RunStatus(run.status)]}.")
         _stop_open_run(run.task, actor=actor, reason=Reason.STOPPED, held=True)
 
 
@@ -209,7 +210,7 @@ def complete_by_hand(task_id: int, *, note: str = "", actor: str) -> None:
         task = _locked(task_id)
         tasks.must_not_be_blocked(task)
         if not tasks.mark_completed(task, by=by, evidence={"by hand": note or f"completed by {by}"}, output=note, actor=actor):
-            raise Conflict(f"{task.label} is {task.status} already.")
+            raise Conflict(f"{task.label} is {task.status.replace('_', ' ')} already.")
         _stop_open_run(task, actor=actor, reason=Reason.SUPERSEDED, held=False)
         decisions.withdraw_all(why="the task was completed by hand", actor=actor, task_id=task_id)
     scheduling.tick(task.team_id)

@@ -6,19 +6,22 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
+from tasks_app.domain.context import Reading
 from tasks_app.domain.errors import Conflict, NotFound
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import AgentStatus
 from tasks_app.domain.text import one_line
 from tasks_app.models import Agent
+from tasks_app.models.teams import LARGE_OF_TEAM
 from tasks_app.services import events, keys
+from tasks_app.services.usage import Spent
 
 NOW_LIMIT = 200
 
 
 def get(agent_id: int) -> Agent:
     """Return the agent with its team; raises NotFound."""
-    agent = Agent.objects.select_related("team").filter(pk=agent_id).first()
+    agent = Agent.objects.select_related("team").defer(*LARGE_OF_TEAM).filter(pk=agent_id).first()
     if agent is None:
         raise NotFound("This agent does not exist any more.")
     return agent
@@ -29,31 +32,24 @@ def now(agent_id: int, text: str) -> None:
     Agent.objects.filter(pk=agent_id).update(now_text=one_line(text, NOW_LIMIT), last_event_at=timezone.now())
 
 
-def add_usage(agent_id: int, *, tokens: int, cached: int, usd: Any, cost_known: bool) -> None:
-    """Add what a run of the agent used."""
-    changes: dict[str, Any] = {
-        "used_tokens": F("used_tokens") + tokens,
-        "cached_tokens": F("cached_tokens") + cached,
-        "used_usd": F("used_usd") + usd,
-    }
-    if cost_known:
+def went_on(agent_id: int, *, now: str, spent: Spent, reading: Reading | None) -> None:
+    """Keep what some steps of its run say: what it does right now ("": nothing new), what it used, how full its context is."""
+    changes: dict[str, Any] = {}
+    if now:
+        changes |= {"now_text": one_line(now, NOW_LIMIT), "last_event_at": timezone.now()}
+    if spent:
+        changes["used_tokens"] = F("used_tokens") + spent.tokens.total
+        changes["cached_tokens"] = F("cached_tokens") + spent.tokens.cached
+        changes["used_usd"] = F("used_usd") + spent.usd
+    if spent.cost_known:
         changes["cost_known"] = True
-    Agent.objects.filter(pk=agent_id).update(**changes)
-
-
-def set_context(agent_id: int, *, tokens: int | None, window: int | None) -> None:
-    """Keep the context usage; None means unknown (before the first response, after compaction)."""
-    changes: dict[str, Any] = {"context_tokens": tokens}
-    if window:
-        changes["context_window"] = window
-    if tokens is None:
-        changes["compacted_at"] = timezone.now()
-    Agent.objects.filter(pk=agent_id).update(**changes)
-
-
-def set_window(agent_id: int, window: int) -> None:
-    """Keep the model's window as its process reports it."""
-    Agent.objects.filter(pk=agent_id).update(context_window=window)
+    if reading and reading.window:
+        changes["context_window"] = reading.window
+    if reading and reading.measured:
+        changes["context_tokens"] = reading.tokens
+        changes |= {"compacted_at": timezone.now()} if reading.tokens is None else {}
+    if changes:
+        Agent.objects.filter(pk=agent_id).update(**changes)
 
 
 def set_session(agent_id: int, *, session_id: str, handover: str) -> None:

@@ -16,6 +16,7 @@ from tasks_app.domain.errors import Invalid, NotFound
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import OPEN_RUN
 from tasks_app.models import Agent, Run, ServerDay, Task, Team
+from tasks_app.models.teams import LARGE_OF_TEAM
 from tasks_app.services import events, keys
 
 SMALLER_MODEL = "haiku"
@@ -102,7 +103,7 @@ def add_task_usage(task_id: int, *, tokens: int, usd: Decimal) -> None:
 
 def read(run_id: str) -> Reading:
     """Return the tightest limit of the run, as of now (one query)."""
-    return _tightest(_limits(Run.objects.select_related("team", "task").get(pk=run_id)))
+    return _tightest(_limits(Run.objects.select_related("team", "task").defer(*LARGE_OF_TEAM).get(pk=run_id)))
 
 
 def read_shared(team: Team) -> Reading:
@@ -124,7 +125,7 @@ def usd_left(run: Run) -> float | None:
 @transaction.atomic
 def note_level(run_id: str, reading: Reading) -> bool:
     """Remember that the run has passed a level; True exactly once per level and run, never where the lead waived the limit."""
-    run = Run.objects.select_related("team").get(pk=run_id)
+    run = Run.objects.select_related("team").defer(*LARGE_OF_TEAM).get(pk=run_id)
     events.lock(run.team_id)
     run.refresh_from_db(fields=["budget_level", "budget_waived"])
     if run.budget_waived:

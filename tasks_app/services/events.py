@@ -4,15 +4,15 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from django.db import transaction
-from django.db.models import F
+from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from tasks_app import wake
-from tasks_app.domain.errors import NotFound
+from tasks_app.domain.errors import LeaseLost, NotFound
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.text import clean_json, mask_json
 from tasks_app.models import Event, Team
+from tasks_app.models.teams import LARGE
 
 SYSTEM = "system"
 
@@ -35,9 +35,7 @@ def append(
     gapless and a reader that has seen N has seen everything before it.
     """
     _must_be_atomic()
-    if not Team.objects.filter(pk=team_id).update(last_seq=F("last_seq") + 1):
-        raise NotFound("This team does not exist any more.")
-    seq = Team.objects.values_list("last_seq", flat=True).get(pk=team_id)
+    seq = _next_seq(team_id)
     names = sorted(set(keys) | {f"team:{team_id}"})
     Event.objects.create(
         team_id=team_id,
@@ -56,6 +54,16 @@ def append(
     return seq
 
 
+def _next_seq(team_id: int) -> int:
+    """Count the event: one statement, for each change of each run needs it (Django's `update` returns no columns)."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"UPDATE {Team._meta.db_table} SET last_seq = last_seq + 1 WHERE id = %s RETURNING last_seq", [team_id])  # noqa: S608
+        counted = cursor.fetchone()
+    if counted is None:
+        raise NotFound("This team does not exist any more.")
+    return int(counted[0])
+
+
 def _must_be_atomic() -> None:
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError("An event must commit together with its change.")
@@ -68,7 +76,16 @@ def lock(team_id: int) -> Team:
     before every other row: one order of locks, no deadlock.
     """
     _must_be_atomic()
-    team = Team.objects.select_for_update().filter(pk=team_id).first()
+    team = Team.objects.defer(*LARGE).select_for_update().filter(pk=team_id).first()
     if team is None:
         raise NotFound("This team does not exist any more.")
+    return team
+
+
+def lock_of_run(run_id: str) -> Team:
+    """Return the team of a run (id and `rehearsal` alone), locked like `lock`. Raises `LeaseLost` where there is no such run."""
+    _must_be_atomic()
+    team = Team.objects.only("id", "rehearsal").select_for_update(of=("self",)).filter(runs__pk=run_id).first()
+    if team is None:
+        raise LeaseLost(f"Run {run_id} does not exist any more.")
     return team

@@ -12,6 +12,7 @@ from tasks_app.domain.events import EventKind
 from tasks_app.domain.leases import CRASHES, NEVER, RENUDGE_S
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, Reason, RunStatus, TeamStatus
 from tasks_app.models import Decision, Event, Run, Team
+from tasks_app.models.teams import LARGE_OF_TEAM
 from tasks_app.services import (
     agents,
     budgets,
@@ -110,7 +111,8 @@ def open_stalls() -> int:
     Waiting for the lead is not being quiet, and time before this life of the run, or before an answer, does not count.
     """
     opened = 0
-    for run in Run.objects.select_related("team", "task", "agent").filter(status=RunStatus.RUNNING.value):
+    running = Run.objects.select_related("team", "task", "agent").defer(*LARGE_OF_TEAM).filter(status=RunStatus.RUNNING.value)
+    for run in running:
         most_s = 60 * float(run.team.limits.get("stall_minutes") or STALL_MINUTES)
         if _quiet_s(run.last_step_at or run.started_at or run.created_at) <= most_s or decisions.has_open(run.pk):
             continue
@@ -147,8 +149,8 @@ def close_stalls() -> int:
 
 
 def tick_all() -> None:
-    """Schedule every active team: the slow twin of the ticks that follow each change. A fault in one stays in that one."""
-    for team_id in Team.objects.filter(status=TeamStatus.ACTIVE.value, ended_at=None).values_list("pk", flat=True):
+    """Schedule every team that may end: the slow twin of the ticks that follow each change. A fault in one stays in that one."""
+    for team_id in Team.objects.filter(ended_at=None).exclude(status=TeamStatus.STOPPED.value).values_list("pk", flat=True):
         try:
             scheduling.tick(team_id)
         except Exception:

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import F, Max, Q
-from django.db.models.functions import Coalesce, Greatest
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from tasks_app import wake
@@ -18,7 +18,8 @@ from tasks_app.domain.ids import new_id
 from tasks_app.domain.leases import LEASE_S, NEVER
 from tasks_app.domain.statuses import AgentStatus, DecisionStatus, Reason, RunStatus, TeamStatus
 from tasks_app.domain.text import clean, clean_json, mask_json
-from tasks_app.models import Agent, Decision, Run, Task
+from tasks_app.models import Agent, Decision, Run, Task, Team
+from tasks_app.models.teams import LARGE_OF_TEAM
 from tasks_app.services import agents, budgets, capacity, events, keys, tasks
 from tasks_app.services.clock import DatabaseNow, now_s
 from tasks_app.task_types import registry as task_types
@@ -46,7 +47,7 @@ class Held:
 
 def get(run_id: str) -> Run:
     """Return the run with team, task and agent; raises NotFound."""
-    run = Run.objects.select_related("team", "task", "agent").filter(pk=run_id).first()
+    run = Run.objects.select_related("team", "task", "agent").defer(*LARGE_OF_TEAM).filter(pk=run_id).first()
     if run is None:
         raise NotFound("This run does not exist any more.")
     return run
@@ -57,10 +58,8 @@ def append_event(
 ) -> int:
     """Append an event about the run: its own block, its task and its agent become stale."""
     names = {keys.run(run.pk), keys.task(run.task_id), keys.agent(run.agent_id), keys.tasks(run.team_id), *more}
-    number = Task.objects.values_list("number", flat=True).get(pk=run.task_id)
-    return events.append(
-        run.team_id, kind, actor=actor, keys=names, task_number=number, run_id=run.pk, agent_id=run.agent_id, data=data
-    )
+    ids: dict[str, Any] = {"task_number": run.task.number, "run_id": run.pk, "agent_id": run.agent_id}
+    return events.append(run.team_id, kind, actor=actor, keys=names, data=data, **ids)
 
 
 @transaction.atomic
@@ -74,10 +73,17 @@ def claim_task(task_id: int, *, agent_id: int, actor: str) -> Run:
     agent = Agent.objects.filter(pk=agent_id, team_id=task.team_id).first()
     if agent is None:
         raise NotFound("There is no such agent in this team.", field="agent")
+    return give(team, task, agent, actor=actor)
+
+
+@transaction.atomic
+def give(team: Team, task: Task, agent: Agent, *, actor: str) -> Run:
+    """`claim_task` for a caller that holds the team's lock and has read all three under it."""
     if agent.status != AgentStatus.ACTIVE.value:
         raise Conflict(f"{agent.name} is stopped and takes no task.", field="agent")
     if team.status == TeamStatus.STOPPED.value:
         raise Conflict(f"{team.name} is stopped.")
+    task.team = team
     tasks.mark_claimed(task, agent)
     try:
         with transaction.atomic():
@@ -271,18 +277,3 @@ def forget_sessions(session_ids: Collection[str]) -> None:
 def note_process(run_id: str, fence: int, pid: int) -> None:
     """Remember the process group that works for the run, 0 once it is seen gone. Raises `LeaseLost`."""
     guard(run_id, fence, pid=pid)
-
-
-def set_window(run_id: str, window: int) -> None:
-    """Keep the model's window as its process reports it."""
-    Run.objects.filter(pk=run_id).update(context_window=window)
-
-
-def raise_context(run_id: str, tokens: int | None, window: int | None, *, peak: int) -> None:
-    """Keep the context of the last response (None: unknown) and the highest so far."""
-    changes: dict[str, Any] = {"context_tokens": tokens}
-    if window:
-        changes["context_window"] = window
-    if peak:
-        changes["context_peak"] = Greatest(Coalesce(F("context_peak"), 0), peak)
-    Run.objects.filter(pk=run_id).update(**changes)

@@ -39,7 +39,7 @@ def tick(team_id: int) -> list[str]:
             continue
         free.remove(agent)
         try:
-            started.append(runs.claim_task(task.pk, agent_id=agent.pk, actor=events.SYSTEM).pk)
+            started.append(runs.give(team, task, agent, actor=events.SYSTEM).pk)
         except Conflict as refused:  # one task that cannot start must not keep the others waiting
             logger.warning("%s cannot start: %s", task.label, refused.message)
         if len(started) >= slots or not free:

@@ -45,7 +45,7 @@ def _locked(task_id: int) -> Task:
 
 def _must_be_unfinished(task: Task) -> None:
     if task.status not in UNFINISHED:
-        raise Conflict(f"{task.label} is {task.status} and cannot be changed any more.", field="taskId")
+        raise Conflict(f"{task.label} is {task.status.replace('_', ' ')} and cannot be changed any more.", field="taskId")
 
 
 @transaction.atomic
@@ -77,8 +77,10 @@ def edit(
 
 @transaction.atomic
 def move(task_id: int, *, up: bool, actor: str) -> None:
-    """Swap the place of a queued task with its neighbour of the same priority; no neighbour is no error."""
+    """Swap the place of a queued task with its neighbour of the same priority; no neighbour is no error. Raises `Conflict`."""
     task = _locked(task_id)
+    if task.status != TaskStatus.PENDING.value:
+        raise Conflict(f"{task.label} is {task.status.replace('_', ' ')}: only a queued task has a place in the queue.")
     same = Task.objects.filter(team_id=task.team_id, priority=task.priority, status=TaskStatus.PENDING.value)
     beside = (
         same.filter(position__lt=task.position).aggregate(p=Max("position"))

@@ -17,6 +17,7 @@ from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import OPEN_RUN, TaskStatus
 from tasks_app.domain.text import clean, clean_json, cut
 from tasks_app.models import Agent, Dependency, Run, Task, Team
+from tasks_app.models.teams import LARGE_OF_TEAM
 from tasks_app.services import events, keys
 
 TITLE_LIMIT = 200
@@ -53,7 +54,7 @@ class Draft:
 
 def get(task_id: int) -> Task:
     """Return the task with its team; raises NotFound."""
-    task = Task.objects.select_related("team", "assignee").filter(pk=task_id).first()
+    task = Task.objects.select_related("team", "assignee").defer(*LARGE_OF_TEAM).filter(pk=task_id).first()
     if task is None:
         raise NotFound("This task does not exist any more.")
     return task
@@ -160,7 +161,6 @@ def open_blockers(task_id: int) -> list[Task]:
     return list(Task.objects.filter(dependants__task_id=task_id).exclude(status=TaskStatus.COMPLETED.value).order_by("number"))
 
 
-@transaction.atomic
 def mark_claimed(task: Task, agent: Agent) -> None:
     """pending → in_progress. Raises `Blocked` with the names, or `AlreadyClaimed` with who has it."""
     must_not_be_blocked(task)
@@ -240,7 +240,7 @@ def mark_ready_again(task: Task, *, agent_id: int | None, guidance: str, start: 
         attempts_allowed=F("attempts_allowed") + (1 if extra_attempt else 0),
     )
     if not landed:
-        raise Conflict(f"{task.label} is not waiting to be started: {Task.objects.get(pk=task.pk).status}.")
+        raise Conflict(f"{task.label} is not waiting to be started: {Task.objects.get(pk=task.pk).status.replace('_', ' ')}.")
     to = Agent.objects.filter(pk=agent_id).values_list("name", flat=True).first() if agent_id else "any free agent"
     append_event(EventKind.TASK_REASSIGNED, task, actor=actor, data={"to": to, "guidance": guidance, "start": start})
 

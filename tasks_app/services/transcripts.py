@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import Max
 
 from tasks_app.models import TranscriptEntry
+from tasks_app.services import calls as crew_calls
 from tasks_app.services import deliveries, messages, runs
 from tasks_app.services.clock import now_s
 
@@ -70,6 +71,7 @@ def _spend(run_id: str, fence: int, entries: Sequence[Mapping[str, Any]]) -> Non
         notes += MESSAGE.findall(json.dumps(entry))
     if calls or told:
         deliveries.consume(run_id, fence, results=calls, told=told)
+        crew_calls.tell(run_id, calls)
     if notes:
         messages.mark_read(notes, run_id=run_id)
 

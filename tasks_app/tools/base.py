@@ -49,6 +49,8 @@ class CrewTool:
     asks: DecisionKind | None = None
     writes: bool = True
     """Whether it changes anything: then it is refused to a life that no longer holds the run, and is all or nothing."""
+    once: Callable[[Any], Any] | None = None
+    """For a tool whose repetition would do something twice: what of the arguments makes a call the same one, as JSON."""
 
     def spec(self) -> ToolSpec:
         """Return what the runner registers."""

@@ -144,5 +144,5 @@ TOOLS = (
         _share,
     ),
     CrewTool("ReadContext", "Read what the team shares: one entry by name, those of a prefix, or all.", Read, _read),
-    CrewTool("SaveCheckpoint", "Save a named checkpoint of the team's state.", Save, _save),
+    CrewTool("SaveCheckpoint", "Save a named checkpoint of the team's state.", Save, _save, once=lambda args: args.name),
 )

@@ -44,6 +44,12 @@ def _read(caller: Caller, args: Read) -> str:
 
 
 TOOLS = (
-    CrewTool("SendMessage", "Send a message to a colleague of your team or to the lead.", Send, _send),
+    CrewTool(
+        "SendMessage",
+        "Send a message to a colleague of your team or to the lead.",
+        Send,
+        _send,
+        once=lambda args: [args.to, args.message],
+    ),
     CrewTool("ReadMessages", "Read the latest messages to you. New ones reach you by themselves.", Read, _read, writes=False),
 )

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from tasks_app.domain.errors import DomainError, LeaseLost
 from tasks_app.domain.text import clean_json
 from tasks_app.runners.port import ToolSpec
-from tasks_app.services import runs
+from tasks_app.services import calls, runs
 from tasks_app.tools import context, escalate, messages, tasks
 from tasks_app.tools.base import Caller, CrewTool
 
@@ -39,11 +39,24 @@ def call(name: str, caller: Caller, arguments: Mapping[str, Any], tool_use_id: s
         return f"The arguments are not right. {wrong}", True
     try:
         with runs.holding(caller.run_id, caller.fence) if tool.writes else nullcontext():
-            return tool.handle(replace(caller, tool_use_id=tool_use_id), parsed), False
+            return _run(tool, replace(caller, tool_use_id=tool_use_id), parsed), False
     except LeaseLost:
         raise
     except DomainError as error:
         return f"Refused: {_words(error)}", True
+
+
+def _run(tool: CrewTool, caller: Caller, arguments: Any) -> str:
+    """Do what the tool does; what an earlier life of the run did already, and forgot, is not done again."""
+    if tool.once is None:
+        return tool.handle(caller, arguments)
+    key = calls.key_of(tool.name, tool.once(arguments))
+    before = calls.repeated(caller.run_id, caller.fence, key=key, tool_use_id=caller.tool_use_id)
+    if before is not None:
+        return before
+    result = tool.handle(caller, arguments)
+    calls.keep(caller.run_id, caller.fence, key=key, tool_use_id=caller.tool_use_id, result=result)
+    return result
 
 
 def _words(error: DomainError) -> str:

@@ -173,7 +173,13 @@ def _give_back(caller: Caller, args: Update) -> str:
 
 
 TOOLS = (
-    CrewTool("TaskCreate", "Create a task for the team (not for yourself to track steps).", Create, _create),
+    CrewTool(
+        "TaskCreate",
+        "Create a task for the team (not for yourself to track steps).",
+        Create,
+        _create,
+        once=lambda args: args.subject,
+    ),
     CrewTool("TaskGet", "Read one task: description, acceptance criteria, dependencies.", Get, _get, writes=False),
     CrewTool(
         "TaskUpdate",

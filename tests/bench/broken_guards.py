@@ -28,7 +28,7 @@ from tasks_app.management import leftovers as ours  # noqa: E402
 from tasks_app.models import Decision, Run, Task, Team  # noqa: E402
 from tasks_app.runners.claude import processes  # noqa: E402
 from tasks_app.runners.port import Ask, Cost, StepDraft, Usage  # noqa: E402
-from tasks_app.services import decisions, deliveries, recovery, runs, steps, tasks  # noqa: E402
+from tasks_app.services import decisions, deliveries, recovery, runs, steps, tasks, usage  # noqa: E402
 from tasks_app.services.endings import Ending, finish  # noqa: E402
 
 SCRIPT = """
@@ -181,7 +181,7 @@ GUARDS: dict[str, tuple[Callable[[Team], None], Callable[[], Any]]] = {
     "delivered once": (an_answer_is_fetched_twice, lambda: patch.object(decisions, "usable", lambda fence: decisions.Q())),
     "sweep": (a_nudge_is_lost, lambda: patch.object(recovery, "renudge", list)),
     "completed once": (a_task_is_completed_by_two, lambda: patch.object(tasks, "Task", Blind(Task, "status__in"))),
-    "counted once": (a_message_is_said_in_two_rows, lambda: patch.object(steps, "merge", forget)),
+    "counted once": (a_message_is_said_in_two_rows, lambda: patch.object(usage, "merge", forget)),
 }
 
 

@@ -17,7 +17,7 @@ NOTICED = {
     "delivered once": "reached life 1 2 times",
     "sweep": "is still pending",
     "completed once": "was completed twice",
-    "counted once": "stand in no script",
+    "counted once": "input_tokens is 202, counted 101",
     "process kill": "a process is left",
 }
 

@@ -58,7 +58,7 @@ def test_every_status_of_an_expected_failure_has_words():
 def test_an_unknown_address_is_a_page_in_words(desk):
     response = desk.get("/nope/")
     assert response.status_code == 404
-    assert "There is no such page" in words_of(response)
+    assert words_of(response).count("There is no such page") == 1
     assert "default-src 'none'" in response["Content-Security-Policy"]
 
 
@@ -77,3 +77,9 @@ def test_a_body_over_the_limit_gets_413_in_words(desk, settings):
     response = desk.post(reverse("team-create"), {"plan": "x" * 2000})
     assert response.status_code == 413
     assert "That is too large" in words_of(response)
+
+
+def test_what_is_not_there_is_said_once(desk):
+    text = words_of(desk.get(reverse("task", args=[99_999])))
+    assert "Not found There is no such task, or you have no access to it. To the Overview" in text
+    assert text.count("no access") == 1

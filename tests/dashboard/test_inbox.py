@@ -41,6 +41,7 @@ def page(client, decision):
     return client.get(reverse("inbox-detail", args=[decision.pk]))
 
 
+QUESTION = "Which currency format should the invoices use?"
 GOOD = [
     (DecisionKind.PERMISSION, {"choice": "allow"}, {}),
     (DecisionKind.PERMISSION, {"choice": "allow_rule"}, {}),
@@ -48,15 +49,11 @@ GOOD = [
     (DecisionKind.PLAN, {"choice": "approve", "plan": "ignored"}, {}),
     (DecisionKind.PLAN, {"choice": "approve_changes", "plan": "1. Only this\r\n"}, {"plan": "1. Only this"}),
     (DecisionKind.PLAN, {"choice": "revise", "note": "Add tests."}, {}),
-    (
-        DecisionKind.QUESTION,
-        {"choice": "answer", "q0": "1"},
-        {"answers": {"Which currency format should the invoices use?": "Symbol"}},
-    ),
+    (DecisionKind.QUESTION, {"choice": "answer", "q0": "1"}, {"answers": {QUESTION: "Symbol"}}),
     (
         DecisionKind.QUESTION,
         {"choice": "answer", "q0_text": "as in the contract"},
-        {"answers": {"Which currency format should the invoices use?": "as in the contract"}},
+        {"answers": {QUESTION: "as in the contract"}},
     ),
     (DecisionKind.QUESTION, {"choice": "dismiss"}, {}),
     (DecisionKind.ESCALATION, {"choice": "answer", "option": "0", "text": "A"}, {"option": "Mock the API", "text": "A"}),
@@ -80,12 +77,18 @@ def test_each_kind_takes_each_of_its_answers(ask, answer, kind, fields, data):
     assert "anna" in decision.answered_by
 
 
+PLAN_TEXT = make.PAYLOADS[DecisionKind.PLAN]["plan"]
 BAD = [
     (DecisionKind.PERMISSION, {}, "Choose an answer."),
     (DecisionKind.PERMISSION, {"choice": "approve"}, ""),
     (DecisionKind.PLAN, {"choice": "revise"}, "Say what to change"),
     (DecisionKind.PLAN, {"choice": "approve_changes", "plan": "  "}, "The changed plan is empty."),
-    (DecisionKind.QUESTION, {"choice": "answer"}, "Not every question is answered."),
+    (
+        DecisionKind.PLAN,
+        {"choice": "approve_changes", "plan": PLAN_TEXT.replace("\n", "\r\n")},
+        "Nothing in the plan was changed.",
+    ),
+    (DecisionKind.QUESTION, {"choice": "answer"}, "has no answer. Choose an option or write one."),
     (DecisionKind.ESCALATION, {"choice": "answer"}, "Choose an option or write what to do."),
     (DecisionKind.ESCALATION, {"choice": "answer", "option": "Delete all"}, "is not one of the options"),
     (DecisionKind.BUDGET, {"choice": "raise", "usd": "lots"}, "The amount is not a number."),
@@ -99,7 +102,23 @@ def test_an_answer_that_cannot_be_taken_says_why_and_changes_nothing(ask, answer
     response = answer(decision, **fields)
     assert response.status_code == 422
     assert words in words_of(response)
+    assert html_of(response).count('role="alert"') == 1
     assert decision.status == DecisionStatus.OPEN
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "place"),
+    [
+        (DecisionKind.PLAN, {"choice": "approve_changes", "plan": PLAN_TEXT}, "plan"),
+        (DecisionKind.PLAN, {"choice": "revise"}, "note"),
+        (DecisionKind.QUESTION, {"choice": "answer"}, "answers-0-"),
+        (DecisionKind.BUDGET, {"choice": "raise", "usd": "lots"}, "usd"),
+    ],
+)
+def test_what_is_wrong_with_a_field_is_said_there_and_read_with_it(ask, answer, kind, fields, place):
+    html = html_of(answer(ask(kind), **fields))
+    assert f'<p class="error" id="error-{place}" role="alert">' in html
+    assert f'aria-invalid="true" aria-describedby="error-{place}"' in html
 
 
 def test_a_note_that_is_too_long_gets_413_in_words(ask, answer):
@@ -277,12 +296,3 @@ def _spoiled(value, words):
 @pytest.mark.parametrize("payload", [{}, {"questions": None, "options": None, "input": None, "plan": None, "risk": None}])
 def test_a_payload_with_holes_is_still_a_page(ask, desk, kind, payload):
     assert page(desk, ask(kind, payload=payload, title="x")).status_code == 200
-
-
-def test_the_list_can_be_narrowed_to_a_kind(ask, desk):
-    ask(DecisionKind.PLAN, title="ada proposes a plan")
-    ask(DecisionKind.BUDGET, title="ada has used up the budget")
-    text = words_of(desk.get(reverse("inbox") + "?kind=plan"))
-    assert "proposes a plan" in text
-    assert "used up the budget" not in text
-    assert desk.get(reverse("inbox") + "?kind=zz").status_code == 200

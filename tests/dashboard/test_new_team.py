@@ -60,7 +60,11 @@ def test_a_bad_plan_names_every_error_at_once_with_line_path_and_fix(post):
     text = words_of(response)
     for words in ("tasks[0].role", "wizard", "tasks[1].criteria", "tasks[2].depends_on[1]", "nothing", "b → c → b"):
         assert words in text, words
-    assert re.search(r'<td class="num">5</td>\s*<td class="mono">tasks\[0\].role</td>', html_of(response))
+    assert re.search(r'data-th="Line">5</td>\s*<td class="mono" data-th="Where">tasks\[0\].role</td>', html_of(response))
+    lines = [int(line) for line in re.findall(r'data-th="Line">(\d+)</td>', html_of(response))]
+    assert lines == sorted(lines)
+    assert text.count("No agent has the role") == 1
+    assert html_of(response).count('role="alert"') == 1
     assert not Team.objects.filter(name="Billing").exists()
 
 
@@ -68,7 +72,8 @@ def test_a_bad_plan_names_every_error_at_once_with_line_path_and_fix(post):
 def test_what_is_no_plan_at_all_is_refused_in_words(post, plan):
     response = post(plan=plan, do="check")
     assert response.status_code == 422
-    assert "to mend" in words_of(response)
+    assert re.search(r"The plan has \d+ problem", words_of(response))
+    assert html_of(response).count('role="alert"') == 1
 
 
 def test_a_good_plan_is_shown_before_it_runs(post):
@@ -125,7 +130,8 @@ def test_a_plan_that_is_too_large_gets_413_in_words(post):
 def test_a_folder_that_is_not_there_is_named(post, base, words):
     response = post(plan=PLAN, do="check", base=base)
     assert response.status_code == 422
-    assert words in words_of(response)
+    assert words_of(response).count(words) == 1
+    assert 'aria-invalid="true" aria-describedby="error-base"' in html_of(response)
 
 
 def test_the_example_can_be_looked_at(desk):

@@ -186,3 +186,12 @@ def test_a_page_of_one_team_costs_the_same_for_one_task_and_for_forty(desk, team
         make.StepFactory(run=run)
     assert _queries(desk, addresses[which]) == few
     assert few <= 60
+
+
+def test_the_inbox_can_be_narrowed_to_a_kind(desk, team, run):
+    make.DecisionFactory(run=run, kind="plan", title="ada proposes a plan")
+    make.DecisionFactory(run=run, kind="budget", title="ada has used up the budget")
+    text = words_of(desk.get(reverse("inbox") + "?kind=plan"))
+    assert "proposes a plan" in text
+    assert "used up the budget" not in text
+    assert desk.get(reverse("inbox") + "?kind=zz").status_code == 200

@@ -126,7 +126,7 @@ def test_stopping_does_not_count_as_an_attempt_and_waits_for_a_person():
     assert scheduling.tick(crew.team.pk) == []
     actions.retry(crew.tasks[0].pk, guidance="Again.", actor="user:ada")
     assert (open_run(crew.tasks[0]).attempt, open_run(crew.tasks[0]).guidance) == (2, "Again.")
-    with pytest.raises(Conflict, match="ended already: killed"):
+    with pytest.raises(Conflict, match="ended already: it was stopped"):
         actions.stop_run(run.pk, actor="user:ada")
 
 
@@ -152,14 +152,14 @@ def test_a_team_that_gets_no_work_has_ended_all_the_same_when_nothing_is_left(st
 
 def test_a_task_that_cannot_start_does_not_keep_the_others_waiting(monkeypatch):
     crew = world.make(titles=("A", "B"))
-    claim = runs.claim_task
+    give = runs.give
 
-    def refusing(task_id, **words):
-        if task_id == crew.tasks[0].pk:
+    def refusing(team, task, agent, **words):
+        if task == crew.tasks[0]:
             raise Conflict("no")
-        return claim(task_id, **words)
+        return give(team, task, agent, **words)
 
-    monkeypatch.setattr(runs, "claim_task", refusing)
+    monkeypatch.setattr(runs, "give", refusing)
     assert len(scheduling.tick(crew.team.pk)) == 1
     assert crew.task(1).status == "in_progress"
 

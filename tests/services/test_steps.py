@@ -3,6 +3,8 @@
 from decimal import Decimal
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from tasks_app.domain.statuses import StepKind
 from tasks_app.models import Agent, MessageUsage, Run, Step, Team
@@ -57,6 +59,32 @@ def test_messages_without_an_id_count_each_by_themselves(crew):
     held = crew.claim()
     record(held, world.say(usage=world.usage("", output=10)), world.say(usage=world.usage("", output=10)))
     assert Run.objects.get().output_tokens == 20
+
+
+def test_in_one_batch_a_message_grows_another_is_new_and_one_is_a_repeat(crew):
+    held = crew.claim()
+    record(held, world.say(usage=world.usage("msg_1", output=8)), world.say(usage=world.usage("msg_2", output=1)))
+    batch = [world.usage("msg_1", output=212), world.usage("msg_2", output=1), world.usage("msg_3", output=5)]
+    record(held, *(world.say(usage=usage) for usage in [*batch, world.usage("msg_3", output=7)]))
+    assert {u.message_id: u.output_tokens for u in MessageUsage.objects.all()} == {"msg_1": 212, "msg_2": 1, "msg_3": 7}
+    assert Run.objects.get().output_tokens == 220
+
+
+def test_a_batch_takes_as_many_queries_with_sixty_steps_as_with_one(crew):
+    held = crew.claim()
+
+    def queries(number):
+        drafts = [
+            world.say(usage=world.usage(f"msg_{number}_{n}"), cost=world.cost(f"p{number}", n + 1.0), context_tokens=n)
+            for n in range(number)
+        ]
+        with CaptureQueriesContext(connection) as found:
+            record(held, *drafts)
+        return [q["sql"] for q in found if not q["sql"].startswith(("BEGIN", "SAVEPOINT", "RELEASE"))]
+
+    queries(2)  # the day of the server's budget, and what the driver asks once
+    one, sixty = queries(1), queries(60)
+    assert len(one) == len(sixty) <= 16, sixty
 
 
 def test_cost_is_cumulative_per_process_and_begins_again_with_a_new_one(crew):

@@ -6,7 +6,6 @@ import pytest
 from django.utils import timezone
 
 from dashboard.templatetags import crew_words as words
-from tasks_app.decision_kinds import registry
 from tasks_app.domain.statuses import REASON_WORD, DecisionKind, Reason, RunStatus, TeamStatus
 from tasks_app.selectors.states import AgentState, TaskState, TeamState
 from tasks_app.selectors.teams import Counts, TeamSummary

@@ -1,0 +1,177 @@
+"""People at the pages while all below them is replaced: open pages that reconnect as `live.js` does, and somebody who writes.
+
+Who writes keeps the words until the server has said that it has them, and sends them again where it did not.
+"""
+
+import asyncio
+import contextlib
+import json
+import random
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+
+import httpx
+import websockets.asyncio.client
+from django.conf import settings
+from django.db import connection
+from websockets.exceptions import WebSocketException
+from websockets.typing import Origin
+
+from bench import browser, crew, desk
+from tasks_app.models import Message, Task, Team
+from tasks_app.services import actions
+
+AGAIN_S = 0.5
+"""`live.js` connects again after about so long, then after twice that, and so on."""
+WRITE_EVERY_S = 0.15
+CATCH_UP_S = 20.0
+
+
+@dataclass
+class Page:
+    """One open page: where it stands, how long each of its gaps was, and how often it had to fetch itself again."""
+
+    seq: str
+    gaps_s: list[float] = field(default_factory=list)
+    fetched: int = 0
+
+
+class Visitors:
+    """From `begin` to `end`. `waits_s`: how long each form took until it was accepted; `failed`: what was sent again, and why."""
+
+    def __init__(self, port: int, team: Team, *, pages: int) -> None:
+        self.port, self.team = port, team
+        self.waits_s: list[float] = []
+        self.failed: Counter[str] = Counter()
+        self.twice = 0
+        self._words: list[str] = []
+        self._stop, self._stop_writing = threading.Event(), threading.Event()
+        self._client = browser.lead(port)
+        self.pages = [Page(self.cursor()) for _ in range(pages)]
+        self._threads = [threading.Thread(target=self._write), threading.Thread(target=lambda: asyncio.run(self._open_all()))]
+
+    def begin(self) -> None:
+        """Open the pages and begin to write."""
+        for thread in self._threads:
+            thread.start()
+
+    def end(self) -> list[str]:
+        """Stop writing, let the pages catch up and return what was lost."""
+        lost = []
+        self._stop_writing.set()
+        self._threads[0].join()
+        with contextlib.suppress(desk.TooLate):
+            desk.until(self._caught_up, seconds=CATCH_UP_S, pause_s=0.3, words="the pages")
+        behind = sum(page.seq != self.cursor() for page in self.pages)
+        self.leave()
+        if behind:
+            lost.append(f"{behind} open pages do not show how it ended")
+        stored = Counter(Message.objects.filter(team=self.team).values_list("body", flat=True))
+        lost += [f"words that were accepted are not stored: {words}" for words in self._words if not stored[words]]
+        self.twice = sum(count - 1 for count in stored.values())
+        return lost
+
+    def leave(self) -> None:
+        """Go, whatever is still under way."""
+        self._stop_writing.set()
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+        self._client.close()
+
+    def cursor(self) -> str:
+        """Return where the Overview stands now; asks until it is answered."""
+        while True:
+            with contextlib.suppress(httpx.HTTPError):
+                said = self._client.get("/")
+                if said.status_code == 200:
+                    return said.text.partition('data-seq="')[2].partition('"')[0]
+            time.sleep(AGAIN_S)
+
+    # writing -------------------------------------------------------------------------------------------------------------
+
+    def _write(self) -> None:
+        number = 0
+        with browser.lead(self.port) as client:
+            while not self._stop_writing.wait(WRITE_EVERY_S):
+                number += 1
+                self._send(client, f"Word {number}")
+
+    def _send(self, client: httpx.Client, words: str) -> None:
+        begun = time.monotonic()
+        while not self._stop.is_set():
+            why = _post(client, self.team.slug, words)
+            if not why:
+                self._words.append(words)
+                self.waits_s.append(time.monotonic() - begun)
+                return
+            self.failed[why] += 1
+            time.sleep(AGAIN_S)
+
+    # reading -------------------------------------------------------------------------------------------------------------
+
+    def _caught_up(self) -> bool:
+        now = self.cursor()
+        return all(page.seq == now for page in self.pages)
+
+    async def _open_all(self) -> None:
+        following = [asyncio.create_task(self._keep_open(page)) for page in self.pages]
+        while not self._stop.is_set():  # noqa: ASYNC110 - the event belongs to another thread
+            await asyncio.sleep(0.1)
+        for task in following:
+            task.cancel()
+        await asyncio.gather(*following, return_exceptions=True)
+
+    async def _keep_open(self, page: Page) -> None:
+        cookie = f"{settings.SESSION_COOKIE_NAME}={await asyncio.to_thread(_session)}"
+        lost_at, tries = 0.0, 0
+        while True:
+            url = f"ws://127.0.0.1:{self.port}/live/?page=overview&since={page.seq}"
+            with contextlib.suppress(OSError, WebSocketException, TimeoutError):
+                async with websockets.asyncio.client.connect(
+                    url, origin=Origin(f"http://127.0.0.1:{self.port}"), additional_headers={"Cookie": cookie}, max_size=None
+                ) as socket:
+                    async for raw in socket:
+                        if lost_at:
+                            page.gaps_s.append(time.monotonic() - lost_at)
+                        lost_at, tries = 0.0, 0
+                        if not await self._hear(page, socket, json.loads(raw)):
+                            break
+            lost_at = lost_at or time.monotonic()
+            await asyncio.sleep(min(30.0, AGAIN_S * 2**tries) * random.uniform(0.7, 1.3))
+            tries += 1
+
+    async def _hear(self, page: Page, socket: websockets.asyncio.client.ClientConnection, frame: dict[str, object]) -> bool:
+        """Take a frame in; False: it does not follow, and the page has fetched itself again."""
+        if frame.get("resync") or frame.get("prev", page.seq) != page.seq:
+            page.fetched += 1
+            page.seq = await asyncio.to_thread(self.cursor)
+            return False
+        page.seq = str(frame.get("seq", page.seq))
+        await socket.send(json.dumps({"ack": page.seq}))
+        return True
+
+
+def _post(client: httpx.Client, slug: str, words: str) -> str:
+    """Send the form; returns why it was not accepted, or nothing."""
+    try:
+        said = client.post(f"/teams/{slug}/message/", data={"to": "agent01", "body": words})
+    except httpx.HTTPError as error:
+        return type(error).__name__
+    return "" if said.status_code == 302 else f"HTTP {said.status_code}"
+
+
+def _session() -> str:
+    try:
+        return crew.session()
+    finally:
+        connection.close()
+
+
+def idle_team() -> Team:
+    """A team that takes messages and does nothing, for its one task is done; to be made before there is a worker."""
+    team = crew.start(crew.plan("Visitors", agents=1, tasks=[{"title": "Nothing", "criteria": ["done"]}], parallel=1))
+    actions.complete_by_hand(Task.objects.get(team=team).pk, actor="user:lead")
+    return team

@@ -1,0 +1,54 @@
+"""Calls: what a run's agent has done with a crew tool, so that a call repeated after an interruption is not done twice.
+
+A resumed agent does not know of a call whose result never reached its transcript, and makes it again under another id.
+"""
+
+import json
+from hashlib import sha256
+from typing import Any
+
+from django.utils import timezone
+
+from tasks_app.domain.plan_model import fold
+from tasks_app.models import CrewCall
+
+AGAIN = "\n(You had done this already when your process was interrupted; this is what came of it. Nothing was done twice.)"
+
+
+def key_of(tool: str, same: Any) -> str:
+    """Return the sha256 of what makes a call the same one: the tool and `same`, JSON whose texts are compared as `fold` does."""
+    return sha256(json.dumps([tool, _plain(same)], sort_keys=True).encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return fold(value)
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def repeated(run_id: str, fence: int, *, key: str, tool_use_id: str) -> str | None:
+    """Return the result where this call was made already: under the same id, or by an earlier life that its agent forgot.
+
+    Each call stands for one repetition: from then on it is this life's. Called while the run is held.
+    """
+    mine = CrewCall.objects.filter(run_id=run_id)
+    known = mine.filter(tool_use_id=tool_use_id).first() if tool_use_id else None
+    if known is not None:
+        return known.result
+    forgotten = mine.filter(key=key, told=False, fence__lt=fence).order_by("pk").first()
+    if forgotten is None:
+        return None
+    CrewCall.objects.filter(pk=forgotten.pk).update(fence=fence, tool_use_id=tool_use_id[:80])
+    return forgotten.result + AGAIN
+
+
+def keep(run_id: str, fence: int, *, key: str, tool_use_id: str, result: str) -> None:
+    """Remember a call with what came of it, in the transaction that did it."""
+    CrewCall.objects.create(run_id=run_id, fence=fence, key=key, tool_use_id=tool_use_id[:80], result=result, at=timezone.now())
+
+
+def tell(run_id: str, tool_use_ids: list[str]) -> None:
+    """The resumable transcript holds the results of these calls: made again, they are meant."""
+    CrewCall.objects.filter(run_id=run_id, tool_use_id__in=[one for one in tool_use_ids if one], told=False).update(told=True)
