@@ -9,23 +9,14 @@ from typing import Any
 
 from django.utils import timezone
 
-from tasks_app.domain.plan_model import fold
 from tasks_app.models import CrewCall
 
 AGAIN = "\n(You had done this already when your process was interrupted; this is what came of it. Nothing was done twice.)"
 
 
 def key_of(tool: str, same: Any) -> str:
-    """Return the sha256 of what makes a call the same one: the tool and `same`, JSON whose texts are compared as `fold` does."""
-    return sha256(json.dumps([tool, _plain(same)], sort_keys=True).encode()).hexdigest()
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, str):
-        return fold(value)
-    if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+    """Return the sha256 of what makes a call the same one: the tool and `same`, which is JSON."""
+    return sha256(json.dumps([tool, same], sort_keys=True).encode()).hexdigest()
 
 
 def repeated(run_id: str, fence: int, *, key: str, tool_use_id: str) -> str | None:

@@ -50,7 +50,8 @@ class CrewTool:
     writes: bool = True
     """Whether it changes anything: then it is refused to a life that no longer holds the run, and is all or nothing."""
     once: Callable[[Any], Any] | None = None
-    """For a tool whose repetition would do something twice: what of the arguments makes a call the same one, as JSON."""
+    """For a tool whose repetition would do something twice: what of the arguments makes a call the same one, as JSON;
+    None where this call may be repeated."""
 
     def spec(self) -> ToolSpec:
         """Return what the runner registers."""

@@ -48,9 +48,10 @@ def call(name: str, caller: Caller, arguments: Mapping[str, Any], tool_use_id: s
 
 def _run(tool: CrewTool, caller: Caller, arguments: Any) -> str:
     """Do what the tool does; what an earlier life of the run did already, and forgot, is not done again."""
-    if tool.once is None:
+    same = tool.once(arguments) if tool.once else None
+    if same is None:
         return tool.handle(caller, arguments)
-    key = calls.key_of(tool.name, tool.once(arguments))
+    key = calls.key_of(tool.name, same)
     before = calls.repeated(caller.run_id, caller.fence, key=key, tool_use_id=caller.tool_use_id)
     if before is not None:
         return before
