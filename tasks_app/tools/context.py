@@ -142,6 +142,8 @@ TOOLS = (
         "Share a named value with your team, or only with the tasks that depend on yours; they are told it in their prompt.",
         Share,
         _share,
+        # only a write against a stated version would be refused as somebody else's the second time
+        once=lambda args: [args.name, args.value, args.version] if args.version is not None else None,
     ),
     CrewTool("ReadContext", "Read what the team shares: one entry by name, those of a prefix, or all.", Read, _read),
     CrewTool("SaveCheckpoint", "Save a named checkpoint of the team's state.", Save, _save, once=lambda args: args.name),

@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from tasks_app.domain.plan_model import fold
 from tasks_app.selectors import crew
 from tasks_app.services import messages
 from tasks_app.tools.base import Arguments, Caller, CrewTool
@@ -49,7 +50,7 @@ TOOLS = (
         "Send a message to a colleague of your team or to the lead.",
         Send,
         _send,
-        once=lambda args: [args.to, args.message],
+        once=lambda args: [fold(args.to), args.message.split()],
     ),
     CrewTool("ReadMessages", "Read the latest messages to you. New ones reach you by themselves.", Read, _read, writes=False),
 )

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from tasks_app.domain.criteria import missing_evidence
 from tasks_app.domain.errors import Forbidden, Invalid
+from tasks_app.domain.plan_model import fold
 from tasks_app.selectors import crew
 from tasks_app.services import runs, task_edits, tasks
 from tasks_app.tools import context
@@ -178,7 +179,7 @@ TOOLS = (
         "Create a task for the team (not for yourself to track steps).",
         Create,
         _create,
-        once=lambda args: args.subject,
+        once=lambda args: fold(args.subject),  # the same task, however it is described the second time
     ),
     CrewTool("TaskGet", "Read one task: description, acceptance criteria, dependencies.", Get, _get, writes=False),
     CrewTool(
