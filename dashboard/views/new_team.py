@@ -15,8 +15,10 @@ from dashboard.forms.plans import Given
 from dashboard.http import post_only
 from dashboard.views.page import Page
 from tasks_app.domain import graph
+from tasks_app.domain import plan as plans
 from tasks_app.domain.errors import DomainError, Forbidden, Invalid
 from tasks_app.domain.plan_model import Plan, Task
+from tasks_app.domain.task_review import Finding
 from tasks_app.management import credentials
 from tasks_app.services import actions, workspaces
 
@@ -36,6 +38,7 @@ class Preview:
     shortest_min: float  # minutes along the longest chain, by the lower estimates
     longest_min: float
     workspace: str
+    findings: tuple[Finding, ...]  # what could be written better; never in the way
 
 
 @require_GET
@@ -92,6 +95,7 @@ def preview(plan: Plan, base: Path) -> Preview:
         shortest_min=graph.critical_path(deps, {place: low for place, (low, _) in enumerate(windows)}).total,
         longest_min=graph.critical_path(deps, {place: high for place, (_, high) in enumerate(windows)}).total,
         workspace=f"{how} {where}" if where else "a new, empty folder",
+        findings=plans.review(plan),
     )
 
 

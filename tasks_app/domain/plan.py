@@ -8,13 +8,13 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from tasks_app.domain import plan_check, plan_words
+from tasks_app.domain import plan_check, plan_words, task_review
 from tasks_app.domain.errors import Invalid, Problem, Problems
 from tasks_app.domain.plan_lines import Document, Path, dotted, read
 from tasks_app.domain.plan_model import Agent, Budget, Limits, Permissions, Plan, Task, Workspace
 from tasks_app.domain.text import one_line
 
-__all__ = ["Agent", "Budget", "Limits", "Permissions", "Plan", "Task", "Workspace", "json_schema", "parse"]
+__all__ = ["Agent", "Budget", "Limits", "Permissions", "Plan", "Task", "Workspace", "json_schema", "parse", "review"]
 
 SCHEMA_ID: Final = "https://crewdesk.invalid/plan.schema.json"
 MAX_PROBLEMS: Final = 200
@@ -37,6 +37,17 @@ def parse(text: str | bytes, *, known_types: Collection[str], source: str = "pla
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         raise Invalid(f"{source} has {count}.", field="plan", problems=tuple(problems[:MAX_PROBLEMS]))
     return plan
+
+
+def review(plan: Plan) -> tuple[task_review.Finding, ...]:
+    """Return what could be written better in the tasks of a plan that is right as it is; docs/good-tasks.md."""
+    written = [
+        task_review.Written(
+            task.label, task.title, task.description, task.criteria, task.expected_minutes, needs=plan.needs(task)
+        )
+        for task in plan.tasks
+    ]
+    return task_review.review(written, agents=min(len(plan.agents), plan.limits.parallel))
 
 
 def json_schema() -> dict[str, Any]:

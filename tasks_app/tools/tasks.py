@@ -5,9 +5,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from tasks_app.domain import task_review
 from tasks_app.domain.criteria import missing_evidence
 from tasks_app.domain.errors import Forbidden, Invalid
 from tasks_app.domain.plan_model import fold
+from tasks_app.domain.task_review import Written
 from tasks_app.selectors import crew
 from tasks_app.services import runs, task_edits, tasks
 from tasks_app.tools import context
@@ -83,7 +85,10 @@ def _create(caller: Caller, args: Create) -> str:
         metadata=args.metadata,
     )
     task = tasks.create(caller.team_id, draft, actor=caller.actor)
-    return json.dumps({"taskId": str(task.number), "subject": task.title, "status": task.status})
+    said = {"taskId": str(task.number), "subject": task.title, "status": task.status}
+    if hints := task_review.review([Written(task.label, task.title, task.description, tuple(task.criteria))], at=""):
+        return json.dumps({**said, "hints": [f"{one.path}: {one.says} {one.write}" for one in hints]}, ensure_ascii=False)
+    return json.dumps(said)
 
 
 def _get(caller: Caller, args: Get) -> str:

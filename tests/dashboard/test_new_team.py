@@ -162,3 +162,9 @@ def test_a_team_called_new_gets_an_address_of_its_own(post, home):
     plan = PLAN.replace("team: Billing", "team: New")
     started = post(plan=plan, do="start", checked=checked(post(plan=plan, do="check")))
     assert started.headers["Location"] == "/teams/new-2/"
+
+
+def test_what_could_be_written_better_is_shown_and_is_not_in_the_way(post):
+    text = words_of(post(plan=PLAN.replace("Tests pass", "It works"), do="check"))
+    assert "Could be written better" in text
+    assert "Start team" in text

@@ -1,5 +1,7 @@
 """The reviewer of task design: each finding on a poor task, none on a good one, and never a crash."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -105,3 +107,8 @@ def test_whatever_is_written_is_reviewed(rows, agents):
     ]
     for finding in review(tasks, agents=agents):
         assert finding.path.startswith("tasks[")
+
+
+def test_every_code_is_documented():
+    text = (Path(__file__).parents[2] / "docs/good-tasks.md").read_text()
+    assert [code for code in Code if f"| `{code}` |" not in text] == []

@@ -135,3 +135,14 @@ def test_a_team_that_has_ended_is_archived_listed_apart_and_restored() -> None:
     code, document = run_json("team", "restore", "Atlas")
     assert (code, document["team"]["archived"]) == (0, False)
     assert run("team", "list", "--archived")[1].strip() == "No team is archived."
+
+
+def test_a_plan_is_checked_without_starting_it(plan: Path) -> None:
+    code, out, _ = run("team", "check", str(plan))
+    assert (code, Team.objects.count()) == (0, 0)
+    assert "plan.yaml can be started: 1 task, 1 agent. " in out
+    assert "It is done” cannot be checked" in out
+    _, document = run_json("team", "check", str(plan))
+    assert "untestable" in {finding["code"] for finding in document["findings"]}
+    plan.write_text("team: x")
+    assert run("team", "check", str(plan))[0] == 2

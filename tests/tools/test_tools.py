@@ -17,7 +17,12 @@ def test_a_task_is_made_with_what_it_waits_for(me, crew):
     made = json.loads(
         good(me, "TaskCreate", subject="Docs", description="All of it", criteria=["ok", " "], addBlockedBy=["T-1", "2", "2"])
     )
-    assert made == {"taskId": "4", "subject": "Docs", "status": "pending"}
+    assert {name: made[name] for name in ("taskId", "subject", "status")} == {
+        "taskId": "4",
+        "subject": "Docs",
+        "status": "pending",
+    }
+    assert "title: “Docs” could be any task." in made["hints"][0]
     task = Task.objects.get(number=4)
     assert (task.criteria, task.created_by) == (["ok"], "agent:builder-1")
     assert sorted(Dependency.objects.filter(task=task).values_list("needs__number", flat=True)) == [1, 2]

@@ -3,6 +3,7 @@
 import time
 from argparse import ArgumentParser
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from tasks_app.management.words import COMMAND
 from tasks_app.selectors import access, teams
 from tasks_app.services import actions
 
-VERBS = ("start", "wait", "status", "list", "pause", "resume", "stop", "archive", "restore", "schema")
+VERBS = ("start", "check", "wait", "status", "list", "pause", "resume", "stop", "archive", "restore", "schema")
 
 
 class Command(DeskCommand):
@@ -29,6 +30,9 @@ class Command(DeskCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True, metavar="|".join(VERBS))
         self._add_start(verbs.add_parser("start", help="start a team from a plan file"))
+        check = verbs.add_parser("check", help="look at a plan file without starting it")
+        check.add_argument("plan", type=Path, help="the plan file")
+        self.add_json(check)
         for verb, text in {
             "status": "the tree of tasks and the agents",
             "pause": "nothing new starts; what runs goes on",
@@ -64,6 +68,8 @@ class Command(DeskCommand):
         verb = given["verb"]
         if verb in ("start", "wait"):
             return self._start(given) if verb == "start" else self._wait(given)
+        if verb == "check":
+            return self._check(given["plan"], given["json"])
         if verb == "list":
             return self._archived(given["json"]) if given["archived"] else self._list(given["json"])
         if verb == "schema":
@@ -87,6 +93,21 @@ class Command(DeskCommand):
         if not given["wait"] and rules is None:
             return self._say_started(start().slug, given["json"])
         return self._wait_for(lambda: start().pk, rules=rules, rehearse=rehearse, given=given)
+
+    def _check(self, path: Path, as_json: bool) -> int:
+        """Say what is wrong with a plan (by the error of reading it), or what could be written better in it."""
+        plan, _ = plan_files.read(path)
+        findings = plans.review(plan)
+        if as_json:
+            self.print_json({"ok": True, "findings": [asdict(finding) for finding in findings]})
+            return 0
+        count = f"{len(plan.tasks)} task{'s' * (len(plan.tasks) != 1)}, {len(plan.agents)} agent{'s' * (len(plan.agents) != 1)}"
+        self.stdout.write(f"{path.name} can be started: {count}. {len(findings) or 'No'} hint{'s' * (len(findings) != 1)}.")
+        for finding in findings:
+            self.stdout.write(
+                f"\n{finding.label}  {finding.path}\n  {finding.says} {finding.write}\n  Good: {finding.example.good}"
+            )
+        return 0
 
     def _wait(self, given: dict[str, Any]) -> int:
         _check_timeout(given["timeout"])
