@@ -25,15 +25,16 @@ django.setup()
 
 
 PROCESSES = ("engine", "browser", "chaos")
-STARTS = {"valkey", "live_server_daphne", "server", "desk", "world", "running", "home_with_valkey"}
-"""Fixtures that start a server or a whole installation."""
+UNITS = {"architecture", "decision_kinds", "domain", "rehearsal", "runners", "selectors", "services", "tools"}
+"""Folders whose tests look at one thing at a time: no page, no command, no server."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what starts no process of its own as `unit`. Long scenarios come last: what is cheap fails first."""
+    """Mark units as `unit`. Long scenarios come last: what is cheap fails first."""
+    here = Path(__file__).parent
     for item in items:
-        if not any(item.get_closest_marker(name) for name in PROCESSES) and not STARTS & set(getattr(item, "fixturenames", ())):
+        if item.path.relative_to(here).parts[0] in UNITS and not any(item.get_closest_marker(name) for name in PROCESSES):
             item.add_marker("unit")
     items.sort(key=lambda item: (item.get_closest_marker("chaos") is not None, item.get_closest_marker("engine") is not None))
 

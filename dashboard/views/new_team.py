@@ -17,9 +17,11 @@ from dashboard.views.page import Page
 from tasks_app.domain import graph
 from tasks_app.domain import plan as plans
 from tasks_app.domain.errors import DomainError, Forbidden, Invalid
+from tasks_app.domain.estimate import Total
 from tasks_app.domain.plan_model import Plan, Task
 from tasks_app.domain.task_review import Finding
 from tasks_app.management import credentials
+from tasks_app.selectors import estimates
 from tasks_app.services import actions, workspaces
 
 AT_FIELDS = ("file", "base", "rehearsal")
@@ -38,6 +40,7 @@ class Preview:
     shortest_min: float  # minutes along the longest chain, by the lower estimates
     longest_min: float
     workspace: str
+    estimate: Total
     findings: tuple[Finding, ...]  # what could be written better; never in the way
 
 
@@ -69,7 +72,7 @@ def create(request: HttpRequest) -> HttpResponse:
                 "There is no API key and no signed-in Claude Code: tick Rehearsal, or set ANTHROPIC_API_KEY.", field="rehearsal"
             )
         if request.POST.get("do") != "start" or given.checked != given.digest:
-            return _render(page, given, preview=preview(plan, source.base))
+            return _render(page, given, preview=preview(plan, source.base, rehearsal=given.rehearsal))
         team = actions.start_team(
             plan, source=source, user_id=page.viewer.user_id, rehearsal=given.rehearsal, actor=page.viewer.actor
         )
@@ -79,7 +82,7 @@ def create(request: HttpRequest) -> HttpResponse:
     return redirect("team", team.slug)
 
 
-def preview(plan: Plan, base: Path) -> Preview:
+def preview(plan: Plan, base: Path, *, rehearsal: bool) -> Preview:
     """Return what the plan will do. Durations are along the longest chain of dependencies, with nobody waiting for anybody."""
     deps = {place: plan.needs(task) for place, task in enumerate(plan.tasks)}
     free = [task.label for place, task in enumerate(plan.tasks) if not deps[place]]
@@ -95,6 +98,7 @@ def preview(plan: Plan, base: Path) -> Preview:
         shortest_min=graph.critical_path(deps, {place: low for place, (low, _) in enumerate(windows)}).total,
         longest_min=graph.critical_path(deps, {place: high for place, (_, high) in enumerate(windows)}).total,
         workspace=f"{how} {where}" if where else "a new, empty folder",
+        estimate=estimates.of_plan(plan, rehearsal=rehearsal),
         findings=plans.review(plan),
     )
 

@@ -167,4 +167,5 @@ def test_a_team_called_new_gets_an_address_of_its_own(post, home):
 def test_what_could_be_written_better_is_shown_and_is_not_in_the_way(post):
     text = words_of(post(plan=PLAN.replace("Tests pass", "It works"), do="check"))
     assert "Could be written better" in text
+    assert "new tokens; from a starting table, for nothing like it was finished here yet" in text
     assert "Start team" in text
