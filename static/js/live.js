@@ -136,7 +136,7 @@
     const circling = Date.now() - sessionStorage.liveReload < BEAT;
     sessionStorage.liveReload = Date.now();
     if (circling) later(() => open(seq));
-    else location.reload();
+    else location.replace(location.pathname + location.search); // a page that a form was sent to is not sent again
   };
 
   const resync = async (missed) => {
@@ -148,7 +148,8 @@
       if (answer.status >= 500) throw answer;
       const page = new DOMParser().parseFromString(await answer.text(), "text/html"), main = page.getElementById("main");
       fetching = false;
-      if (!answer.ok || answer.redirected || !main?.dataset.live) return reload();
+      // a refused answer stands at the address it was sent to, which leads back to its page: the same page is no other page
+      if (!answer.ok || main?.dataset.live !== url) return reload();
       document.title = page.title;
       // what this person was told stays until they do something: the fresh page does not know of it
       main.prepend(...[...document.querySelectorAll("#main > .note[role]")].map((node) => node.cloneNode(true)));
