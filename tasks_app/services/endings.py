@@ -10,7 +10,7 @@ from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import Reason, RunStatus, TaskStatus
 from tasks_app.domain.text import clean, clean_json, cut, mask_json, mask_secrets
 from tasks_app.models import Run
-from tasks_app.services import agents, budgets, events, runs, tasks
+from tasks_app.services import agents, budgets, events, runs, tasks, worktime
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def finish(run_id: str, fence: int, ending: Ending) -> None:
     """running → completed, failed or killed, together with what becomes of the task. Raises `LeaseLost`."""
     run = runs.get(run_id)
     events.lock(run.team_id)
-    runs.guard(run_id, fence, **_terminal(ending))
+    runs.guard(run_id, fence, worked_s=worktime.until_now(), **_terminal(ending))
     budgets.note_unreported_cost(run)
     _settle(run, ending, actor=f"agent:{run.agent.name}")
 

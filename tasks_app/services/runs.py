@@ -20,7 +20,7 @@ from tasks_app.domain.statuses import AgentStatus, DecisionStatus, Reason, RunSt
 from tasks_app.domain.text import clean, clean_json, mask_json
 from tasks_app.models import Agent, Decision, Run, Task, Team
 from tasks_app.models.teams import LARGE_OF_TEAM
-from tasks_app.services import agents, budgets, capacity, events, keys, tasks
+from tasks_app.services import agents, budgets, capacity, events, keys, tasks, worktime
 from tasks_app.services.clock import DatabaseNow, now_s
 from tasks_app.task_types import registry as task_types
 
@@ -187,6 +187,7 @@ def park(run_id: str, fence: int, *, reason: Reason, detail: str = "", retry_at:
         status=RunStatus.PENDING.value,
         due_at=due,
         nudged_at=0,
+        worked_s=worktime.until_now(),
         lease_until=0,
         pid=0,
         reason=reason.value,
