@@ -52,6 +52,12 @@ def cost(value: Decimal | None, partial: bool) -> str:
 
 
 @register.filter
+def cost_short(value: Decimal | None, partial: bool) -> str:
+    """The same where there is little room: `≥ $4.62`."""
+    return f"≥ {usd(value)}" if partial and value is not None else usd(value)
+
+
+@register.filter
 def cost_hint(partial: bool) -> str:
     """Why a cost is only the least it can be; nothing where it is whole."""
     return COST_PARTIAL if partial else ""

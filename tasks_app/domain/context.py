@@ -8,8 +8,6 @@ WARN_AT: Final = 80
 CRITICAL_AT: Final = 90
 DEFAULT_WINDOW: Final = 200_000
 LONG_WINDOW: Final = 1_000_000
-LONG_CONTEXT_BETA: Final = "context-1m-2025-08-07"
-"""Beta flag that opens the long window on models that have one. Source: Anthropic's documentation of the 1M context window."""
 
 
 class Level(StrEnum):
@@ -62,12 +60,6 @@ def reported_window(model: str) -> int | None:
     return next((window for known, window in REPORTED_WINDOWS.items() if name == known or name.startswith(f"{known}-")), None)
 
 
-def window_for(model: str | None, *, betas: tuple[str, ...] = ()) -> int:
-    """Return the window of `model` in tokens: 1M for names that end in `[1m]` or with the beta flag, else 200k."""
-    long = (model or "").strip().lower().endswith("[1m]") or LONG_CONTEXT_BETA in betas
-    return LONG_WINDOW if long else DEFAULT_WINDOW
-
-
 def usage(used: int | None, window: int | None) -> Usage:
     """Return the reading for `used` tokens of a `window`; unknown where either is. Levels go by the exact share."""
     if used is None or not window or window < 0 or used < 0:
@@ -93,24 +85,3 @@ class Reading:
     window: int | None = None
     peak: int = 0
     measured: bool = False
-
-
-@dataclass(frozen=True)
-class Meter:
-    """Context of one session as responses arrive; a new value for each change, so that it can be stored."""
-
-    used: int | None = None
-    window: int | None = None
-
-    def response(self, context_tokens: int, *, subagent: str = "") -> "Meter":
-        """Note a response. One of a sub-agent has its own context and changes nothing here."""
-        return self if subagent else Meter(context_tokens, self.window)
-
-    def compacted(self) -> "Meter":
-        """Note a compaction: unknown until the next response."""
-        return Meter(None, self.window)
-
-    @property
-    def usage(self) -> Usage:
-        """The reading now."""
-        return usage(self.used, self.window)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tasks_app.domain.errors import Invalid, Problems
+from tasks_app.domain.errors import Problems
 from tasks_app.domain.text import clean
 
 MAX_CRITERIA: Final = 50
@@ -73,22 +73,3 @@ def _says_something(value: object) -> bool:
     if isinstance(value, str):
         return bool(clean(value).strip())
     return value is not None and value is not False and value != [] and value != {}
-
-
-def evidence_for(criteria: Sequence[str], evidence: Mapping[str, object]) -> dict[str, str]:
-    """Return the evidence under the text of its criterion; what belongs to none keeps its own key. Raises nothing."""
-    by_number = {str(number): text for number, text in enumerate(criteria, 1)}
-    by_text = {fold(text): text for text in criteria}
-    found: dict[str, str] = {}
-    for key, value in evidence.items():
-        bare = re.sub(r"^(?:#|criterion )|[.):]$", "", fold(str(key)))
-        found[by_text.get(fold(str(key))) or by_number.get(bare) or clean(str(key))] = clean(str(value))
-    return found
-
-
-def require_evidence(criteria: Sequence[str], evidence: Mapping[str, object]) -> None:
-    """Raise `Invalid` naming every criterion without evidence."""
-    missing = missing_evidence(criteria, evidence)
-    if missing:
-        listed = "; ".join(map(str, missing))
-        raise Invalid(f"Evidence is missing for: {listed}", field="evidence")

@@ -34,8 +34,3 @@ def read(elapsed_s: float, window_min: tuple[float, float] = DEFAULT_WINDOW_MIN)
     if seconds > last_s:
         return Elapsed(seconds, Standing.OVER, seconds - last_s, fraction)
     return Elapsed(seconds, Standing.UNDER if seconds < first_s else Standing.ON_TRACK, 0.0, fraction)
-
-
-def ended_short(elapsed_s: float, window_min: tuple[float, float] = DEFAULT_WINDOW_MIN) -> bool:
-    """Whether a task ended before its window began."""
-    return read(elapsed_s, window_min).standing is Standing.UNDER

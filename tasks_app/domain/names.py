@@ -42,14 +42,6 @@ def unique(name: str, taken: Iterable[str]) -> str:
     return candidate
 
 
-def uniques(names: Iterable[str]) -> list[str]:
-    """Return the names in their order, each made unique: `Writer`, `Writer-2`, `Writer-3`."""
-    given: list[str] = []
-    for name in names:
-        given.append(unique(name, given))
-    return given
-
-
 def slug(name: str, taken: Collection[str] = ()) -> str:
     """Return a URL name of `[a-z0-9-]`, at most `MAX_SLUG` long, that is not in `taken`; never empty, never only digits."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()

@@ -138,7 +138,7 @@ class Limits(Strict):
     attempts: Annotated[Whole, Field(ge=1, le=20)] = Field(default=3, description="Attempts at a task before the lead is asked")
     turns: Annotated[Whole, Field(ge=1, le=10_000)] | None = Field(default=None, description="Turns of one run; empty: no limit")
     minutes: Annotated[Number, Field(gt=0, le=10_080)] | None = Field(
-        default=None, description="Minutes of one run; empty: no limit"
+        default=None, description="Minutes of work of one run, waiting left out; empty: no limit"
     )
     stall_minutes: Annotated[Number, Field(gt=0, le=1440)] | None = Field(
         default=None, description="Silence after which the lead is told"

@@ -1,60 +1,53 @@
-"""The transitions that stored states may take; every guarded UPDATE takes its sources from here (design.md §3)."""
+"""The moves that stored states may make; every guarded UPDATE takes its sources and its target from here (design.md §3)."""
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, TypeVar
+from typing import Final
 
 from tasks_app.domain.statuses import DecisionStatus, RunStatus, TaskStatus
 
-S = TypeVar("S", bound=StrEnum)
 
-TASK: Final[Mapping[TaskStatus, frozenset[TaskStatus]]] = {
-    TaskStatus.PENDING: frozenset({TaskStatus.IN_PROGRESS, TaskStatus.COMPLETED, TaskStatus.CANCELLED}),
-    TaskStatus.IN_PROGRESS: frozenset({TaskStatus.COMPLETED, TaskStatus.PENDING, TaskStatus.CANCELLED}),
-    TaskStatus.COMPLETED: frozenset({TaskStatus.PENDING}),  # reopened
-    TaskStatus.CANCELLED: frozenset({TaskStatus.PENDING}),  # reopened
-}
-"""From each state to those that may follow. `pending → completed` is by hand: no run was needed."""
-RUN: Final[Mapping[RunStatus, frozenset[RunStatus]]] = {
-    RunStatus.PENDING: frozenset({RunStatus.RUNNING, RunStatus.KILLED, RunStatus.FAILED}),
-    RunStatus.RUNNING: frozenset({RunStatus.PENDING, RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.KILLED}),
-    RunStatus.COMPLETED: frozenset(),
-    RunStatus.FAILED: frozenset(),
-    RunStatus.KILLED: frozenset(),
-}
-"""`running → pending` parks a run or takes it back from a lost worker; the three last states are final."""
-DECISION: Final[Mapping[DecisionStatus, frozenset[DecisionStatus]]] = {
-    DecisionStatus.OPEN: frozenset({DecisionStatus.ANSWERED, DecisionStatus.WITHDRAWN, DecisionStatus.EXPIRED}),
-    DecisionStatus.ANSWERED: frozenset(),
-    DecisionStatus.WITHDRAWN: frozenset(),
-    DecisionStatus.EXPIRED: frozenset(),
-}
-START: Final = (TaskStatus.PENDING, RunStatus.PENDING, DecisionStatus.OPEN)
-"""The state each begins in."""
+@dataclass(frozen=True)
+class Move:
+    """One kind of transition: a row in any state of `before` may go to any state of `after`."""
 
+    before: tuple[StrEnum, ...]
+    after: tuple[StrEnum, ...]
 
-def sources(target: S) -> tuple[S, ...]:
-    """Return the states from which `target` may be entered, in the order of the enum."""
-    return tuple(state for state, following in _table(target).items() if target in following)
+    @property
+    def sources(self) -> list[str]:
+        """The stored words of the states it starts from, for `WHERE status IN`."""
+        return [state.value for state in self.before]
+
+    @property
+    def target(self) -> str:
+        """The stored word of the state it leads to, where that is one."""
+        (state,) = self.after
+        return state.value
+
+    def to(self, state: StrEnum) -> str:
+        """The stored word of one of the states it leads to; raises `ValueError` for any other."""
+        if state not in self.after:
+            raise ValueError(f"{state!r} cannot follow {', '.join(self.sources)}")
+        return state.value
 
 
-def allowed(current: S, target: S) -> bool:
-    """Whether `current` may become `target`."""
-    return target in _table(current)[current]
+CLAIM_TASK: Final = Move((TaskStatus.PENDING,), (TaskStatus.IN_PROGRESS,))
+FINISH_TASK: Final = Move((TaskStatus.IN_PROGRESS,), (TaskStatus.COMPLETED,))
+"""By its run."""
+COMPLETE_TASK: Final = Move((TaskStatus.PENDING, TaskStatus.IN_PROGRESS), (TaskStatus.COMPLETED,))
+"""By hand: no run is needed."""
+RELEASE_TASK: Final = Move((TaskStatus.IN_PROGRESS,), (TaskStatus.PENDING,))
+CANCEL_TASK: Final = Move((TaskStatus.PENDING, TaskStatus.IN_PROGRESS), (TaskStatus.CANCELLED,))
+REOPEN_TASK: Final = Move((TaskStatus.COMPLETED, TaskStatus.CANCELLED), (TaskStatus.PENDING,))
 
+START_RUN: Final = Move((RunStatus.PENDING,), (RunStatus.RUNNING,))
+GIVE_BACK_RUN: Final = Move((RunStatus.RUNNING,), (RunStatus.PENDING,))
+"""Parked, or taken back from a lost worker: the same attempt goes on later."""
+END_RUN: Final = Move((RunStatus.RUNNING,), (RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.KILLED))
+DROP_RUN: Final = Move((RunStatus.PENDING,), (RunStatus.FAILED, RunStatus.KILLED))
+"""Ended while no process worked for it."""
 
-def is_final(state: S) -> bool:
-    """Whether nothing follows `state`."""
-    return not _table(state)[state]
-
-
-def _table(state: S) -> Mapping[S, frozenset[S]]:
-    return _TABLES[type(state)]
-
-
-_TABLES: Final[Mapping[type[StrEnum], Mapping[Any, frozenset[Any]]]] = {
-    TaskStatus: TASK,
-    RunStatus: RUN,
-    DecisionStatus: DECISION,
-}
-"""By type: members of different enums with the same word are equal."""
+ANSWER: Final = Move((DecisionStatus.OPEN,), (DecisionStatus.ANSWERED,))
+WITHDRAW: Final = Move((DecisionStatus.OPEN,), (DecisionStatus.WITHDRAWN,))
+EXPIRE: Final = Move((DecisionStatus.OPEN,), (DecisionStatus.EXPIRED,))

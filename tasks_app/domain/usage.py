@@ -1,9 +1,7 @@
 """Counting tokens once per message and cost once per process, whatever is replayed (design.md §8)."""
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -51,52 +49,11 @@ class Tokens:
         )
 
 
-@dataclass(frozen=True)
-class Row:
-    """One row of usage. `subagent` is the tool_use_id of the sub-agent that spent it, empty for the main thread."""
-
-    message_id: str
-    tokens: Tokens
-    subagent: str = ""
-
-
-@dataclass(frozen=True)
-class Counted:
-    """What rows add up to: `main` and each sub-agent apart."""
-
-    main: Tokens = Tokens()
-    subagents: Mapping[str, Tokens] = field(default_factory=lambda: MappingProxyType({}))
-
-    @property
-    def all(self) -> Tokens:
-        """Everything together."""
-        return sum(self.subagents.values(), self.main)
-
-
 def merge(known: Tokens | None, row: Tokens) -> tuple[Tokens, Tokens]:
     """Return what a message now counts as, and what that adds to before. A replayed row adds nothing."""
     before = known or Tokens()
     now = before.highest(row)
     return now, now - before
-
-
-def count(rows: Iterable[Row]) -> Counted:
-    """Return the sum over messages, each counted once under whoever was first seen to spend it.
-
-    A row without an id cannot be recognised again and counts by itself.
-    """
-    messages: dict[str, Row] = {}
-    for place, row in enumerate(rows):
-        key = row.message_id or f"\0{place}"
-        first = messages.get(key)
-        messages[key] = replace(first, tokens=first.tokens.highest(row.tokens)) if first else row
-    main, parts = Tokens(), dict[str, Tokens]()
-    for row in messages.values():
-        if row.subagent:
-            parts[row.subagent] = parts.get(row.subagent, Tokens()) + row.tokens
-        else:
-            main = main + row.tokens
-    return Counted(main, MappingProxyType(parts))
 
 
 def cost_added(before_usd: float | None, report_usd: float) -> float:
@@ -105,15 +62,3 @@ def cost_added(before_usd: float | None, report_usd: float) -> float:
     Reports are running totals of one process: a lower one is late or replayed and adds nothing, nor does one that is no money.
     """
     return max(0.0, report_usd - (before_usd or 0.0)) if math.isfinite(report_usd) else 0.0
-
-
-def total_cost(reports: Iterable[tuple[str, float]]) -> float | None:
-    """Return the USD of all processes from their `(process, running total)` reports, in any order and however often repeated.
-
-    Every process starts at 0 again, so each counts with the most it has reported. None where nothing was ever reported.
-    """
-    highest: dict[str, float] = {}
-    for process, usd in reports:
-        if math.isfinite(usd) and usd >= 0:
-            highest[process] = max(usd, highest.get(process, 0.0))
-    return math.fsum(highest.values()) if highest else None

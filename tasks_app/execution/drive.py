@@ -11,18 +11,21 @@ from typing import cast
 from django.conf import settings
 
 from tasks_app.domain.errors import LeaseLost
+from tasks_app.domain.leases import LOOK_S
 from tasks_app.domain.statuses import Reason
 from tasks_app.execution import db, dossier, outcome, spec
 from tasks_app.execution.port import RunPort
 from tasks_app.runners.claude import processes
 from tasks_app.runners.port import Directive, Outcome, OutcomeKind, Runner
 from tasks_app.runners.registry import RUNNERS
-from tasks_app.services import runs
+from tasks_app.services import runs, worktime
 from tasks_app.services.runs import Held
 from tasks_app.task_types import registry as task_types
 from tasks_app.tools.base import Caller
 
 logger = logging.getLogger(__name__)
+LEAST_S = 0.05
+"""The working time is not looked at more often than this."""
 
 
 @cache
@@ -62,9 +65,32 @@ async def _drive(held: Held, port: RunPort) -> None:
         await db.call(outcome.settle, held, Outcome(OutcomeKind.ENDED, result=run.result), leaving_for=None)
         return
     await db.call(dossier.begin, held.id, held.fence)
-    if minutes := run.team.limits.get("minutes"):
-        asyncio.get_running_loop().call_later(float(minutes) * 60, port.leave_for, Reason.TIME_LIMIT)
-    runner = _runner(task_types.get(run.task.type).RUNNER)
+    minutes = run.team.limits.get("minutes")
+    timekeeper = asyncio.create_task(_keep_time(held, port, float(minutes) * 60)) if minutes else None
+    try:
+        await _play(held, port, _runner(task_types.get(run.task.type).RUNNER))
+    finally:
+        if timekeeper is not None:
+            timekeeper.cancel()
+
+
+async def _keep_time(held: Held, port: RunPort, limit_s: float) -> None:
+    """Let the run leave when the attempt has worked for so long, in this life and those before."""
+    while True:
+        try:
+            left = await db.call(worktime.left_s, held.id, held.fence, limit_s=limit_s)
+        except LeaseLost:
+            return
+        except Exception:
+            logger.exception("run %s: its working time could not be read", held.id)
+            left = LOOK_S
+        if left <= 0:
+            port.leave_for(Reason.TIME_LIMIT)
+            return
+        await asyncio.sleep(max(left, LEAST_S))
+
+
+async def _play(held: Held, port: RunPort, runner: Runner) -> None:
     while True:
         prepared = await db.call(spec.build, held.id, held.fence)
         try:

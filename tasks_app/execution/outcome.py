@@ -63,7 +63,7 @@ def _hand_over(held: Held, summary: str) -> None:
 
 def _parked(held: Held, outcome: Outcome, leaving_for: Reason | None) -> None:
     if leaving_for is Reason.TIME_LIMIT:
-        _fail(held, Reason.TIME_LIMIT, "The attempt ran longer than the team's time limit.", outcome)
+        _fail(held, Reason.TIME_LIMIT, "The attempt has worked longer than the team's time limit.", outcome)
         return
     if leaving_for is Reason.BUDGET:
         overruns.park(held.id, held.fence, ask_anyway=outcome.reason is Reason.BUDGET)

@@ -45,6 +45,7 @@ class Run(models.Model):
     deaths = models.IntegerField(default=0)  # processes of it that died by themselves, in all
     handoffs = models.IntegerField(default=0)  # takeovers in all
     last_seq = models.IntegerField(default=0)  # of steps
+    worked_s = models.FloatField(default=0)  # working time up to its last heartbeat or the end of a life, waiting left out
     guidance = models.TextField(blank=True)
     start_from = models.CharField(max_length=10, default="clean")
     input_tokens = models.BigIntegerField(default=0)

@@ -153,12 +153,6 @@ def answered_since(team_ids: Collection[int], since: dt.datetime) -> tuple[int, 
     return answered.filter(answered_at__gte=since).count(), last
 
 
-def recent(team_ids: Collection[int], *, limit: int = 20) -> list[Detail]:
-    """Return the decisions closed last, newest first; one query."""
-    rows = _rows(team_ids).exclude(status=DecisionStatus.OPEN.value).order_by("-answered_at", "-opened_at")[:limit]
-    return [_detail(row, {}, ()) for row in rows]
-
-
 def detail(decision_id: str) -> Detail | None:
     """Return one decision, or None; at most four queries."""
     row = _rows(None).filter(pk=decision_id).first()

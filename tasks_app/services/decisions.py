@@ -19,6 +19,7 @@ from tasks_app.domain.events import EventKind
 from tasks_app.domain.ids import DECISION_PREFIX, new_id
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus
 from tasks_app.domain.text import clean, clean_json, cut, mask_json, one_line
+from tasks_app.domain.transitions import ANSWER, WITHDRAW
 from tasks_app.models import Decision, Run, Task
 from tasks_app.runners.port import Ask
 from tasks_app.services import capacity, clock, events, keys, runs, task_edits
@@ -177,8 +178,8 @@ def answer(
     if version != decision.version or payload_hash != decision.payload_hash:
         raise Stale("This changed while you read it. Look at it again before you answer.", decision=decision_id)
     given = _checked(decision, choice, note, data)
-    Decision.objects.filter(pk=decision_id, status=DecisionStatus.OPEN.value).update(
-        status=DecisionStatus.ANSWERED.value,
+    Decision.objects.filter(pk=decision_id, status__in=ANSWER.sources).update(
+        status=ANSWER.target,
         choice=given.choice,
         note=given.note,
         answer=clean_json(dict(given.data)),
@@ -235,8 +236,8 @@ def withdraw(decision_id: str, *, why: str, actor: str = events.SYSTEM) -> bool:
     """open → withdrawn; returns whether it landed. A parked run whose last request this was goes on."""
     decision = get(decision_id)
     events.lock(decision.team_id)
-    landed = Decision.objects.filter(pk=decision_id, status=DecisionStatus.OPEN.value).update(
-        status=DecisionStatus.WITHDRAWN.value, closed_why=cut(why, 200)
+    landed = Decision.objects.filter(pk=decision_id, status__in=WITHDRAW.sources).update(
+        status=WITHDRAW.target, closed_why=cut(why, 200)
     )
     if landed:
         append_event(EventKind.DECISION_WITHDRAWN, decision, actor=actor, data={"kind": decision.kind, "why": why})

@@ -7,10 +7,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from tasks_app.domain.events import EventKind
-from tasks_app.domain.statuses import Reason, RunStatus, TaskStatus
+from tasks_app.domain.statuses import Reason, RunStatus
 from tasks_app.domain.text import clean, clean_json, cut, mask_json, mask_secrets
+from tasks_app.domain.transitions import DROP_RUN, END_RUN, FINISH_TASK, Move
 from tasks_app.models import Run
-from tasks_app.services import agents, budgets, events, runs, tasks
+from tasks_app.services import agents, budgets, events, runs, tasks, worktime
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ def finish(run_id: str, fence: int, ending: Ending) -> None:
     """running → completed, failed or killed, together with what becomes of the task. Raises `LeaseLost`."""
     run = runs.get(run_id)
     events.lock(run.team_id)
-    runs.guard(run_id, fence, **_terminal(ending))
+    runs.guard(run_id, fence, worked_s=worktime.until_now(), **_terminal(ending, END_RUN))
     budgets.note_unreported_cost(run)
     _settle(run, ending, actor=f"agent:{run.agent.name}")
 
@@ -42,7 +43,7 @@ def end_pending(run_id: str, ending: Ending, *, actor: str) -> bool:
     """pending → a terminal state: there is no process to stop. Returns whether there was such a run."""
     run = runs.get(run_id)
     events.lock(run.team_id)
-    if not Run.objects.filter(pk=run_id, status=RunStatus.PENDING.value).update(**_terminal(ending)):
+    if not Run.objects.filter(pk=run_id, status__in=DROP_RUN.sources).update(**_terminal(ending, DROP_RUN)):
         return False
     _settle(run, ending, actor=actor)
     return True
@@ -65,9 +66,9 @@ def stopped_by(actor: str, *, reason: Reason, held: bool) -> Ending:
     return Ending(RunStatus.KILLED, reason, f"Stopped by {actor.split(':', 1)[-1]}.", counts=False, held=held)
 
 
-def _terminal(ending: Ending) -> dict[str, Any]:
+def _terminal(ending: Ending, move: Move) -> dict[str, Any]:
     return {
-        "status": ending.status.value,
+        "status": move.to(ending.status),
         "reason": ending.reason.value,
         "detail": clean(ending.detail),
         "raw": mask_secrets(cut(clean(ending.raw), 20_000)),
@@ -99,7 +100,7 @@ def _settle(run: Run, ending: Ending, *, actor: str) -> None:
             evidence=report.get("evidence") or {},
             output=report.get("summary") or ending.result,
             actor=actor,
-            sources=(TaskStatus.IN_PROGRESS.value,),
+            move=FINISH_TASK,
         )
         return
     tasks.mark_released(

@@ -8,6 +8,7 @@ from django.utils import timezone
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import DecisionStatus
+from tasks_app.domain.transitions import EXPIRE
 from tasks_app.models import Decision
 from tasks_app.services import clock, decisions, events
 
@@ -24,8 +25,8 @@ def expire_due() -> int:
 def _expire(decision_id: str) -> bool:
     decision = decisions.get(decision_id)
     events.lock(decision.team_id)
-    landed = Decision.objects.filter(pk=decision_id, status=DecisionStatus.OPEN.value).update(
-        status=DecisionStatus.EXPIRED.value,
+    landed = Decision.objects.filter(pk=decision_id, status__in=EXPIRE.sources).update(
+        status=EXPIRE.target,
         closed_why="nobody answered in time",
         choice=EXPIRED_CHOICE.get(decision.kind, ""),
         note="Nobody answered in time. This is not consent.",

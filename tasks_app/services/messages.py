@@ -139,11 +139,6 @@ def mark_read(message_ids: list[str], *, run_id: str) -> None:
     Message.objects.filter(pk__in=message_ids, delivered_run=run_id, read_at=None).update(read_at=timezone.now())
 
 
-def mark_seen_by_lead(team_id: int) -> None:
-    """The lead has looked at what agents wrote to it."""
-    Message.objects.filter(team_id=team_id, recipient=None, delivered_at=None).update(delivered_at=timezone.now())
-
-
 def get(message_id: str) -> Message:
     """Return the message; raises NotFound."""
     message = Message.objects.filter(pk=message_id).first()

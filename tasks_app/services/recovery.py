@@ -11,6 +11,7 @@ from tasks_app import wake
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.leases import CRASHES, NEVER, RENUDGE_S
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, Reason, RunStatus, TeamStatus
+from tasks_app.domain.transitions import GIVE_BACK_RUN
 from tasks_app.models import Decision, Event, Run, Team
 from tasks_app.models.teams import LARGE_OF_TEAM
 from tasks_app.services import (
@@ -64,7 +65,7 @@ def _take_back(run_id: str, fence: int, *, check_lease: bool) -> bool:
         return _end(run, fence, endings.Ending(RunStatus.FAILED, Reason.CRASHED, words))
     waits = decisions.mark_parked_for_lost(run_id)
     mine.update(
-        status=RunStatus.PENDING.value,
+        status=GIVE_BACK_RUN.target,
         due_at=NEVER if waits else now_s(),
         nudged_at=now_s(),
         lease_until=0,

@@ -18,9 +18,10 @@ from tasks_app.domain.ids import new_id
 from tasks_app.domain.leases import LEASE_S, NEVER
 from tasks_app.domain.statuses import AgentStatus, DecisionStatus, Reason, RunStatus, TeamStatus
 from tasks_app.domain.text import clean, clean_json, mask_json
+from tasks_app.domain.transitions import GIVE_BACK_RUN, START_RUN
 from tasks_app.models import Agent, Decision, Run, Task, Team
 from tasks_app.models.teams import LARGE_OF_TEAM
-from tasks_app.services import agents, budgets, capacity, events, keys, tasks
+from tasks_app.services import agents, budgets, capacity, events, keys, tasks, worktime
 from tasks_app.services.clock import DatabaseNow, now_s
 from tasks_app.task_types import registry as task_types
 
@@ -131,8 +132,8 @@ def claim(run_id: str, *, worker: str, host: str) -> Held | None:
         or capacity.at_work(team.pk) >= capacity.parallel(team.limits)
     ):
         return None
-    won = Run.objects.filter(pk=run_id, status=RunStatus.PENDING.value, due_at__lte=DatabaseNow()).update(
-        status=RunStatus.RUNNING.value,
+    won = Run.objects.filter(pk=run_id, status__in=START_RUN.sources, due_at__lte=DatabaseNow()).update(
+        status=START_RUN.target,
         fence=F("fence") + 1,
         lease_until=DatabaseNow() + LEASE_S,
         worker=worker,
@@ -184,9 +185,10 @@ def park(run_id: str, fence: int, *, reason: Reason, detail: str = "", retry_at:
     guard(
         run_id,
         fence,
-        status=RunStatus.PENDING.value,
+        status=GIVE_BACK_RUN.target,
         due_at=due,
         nudged_at=0,
+        worked_s=worktime.until_now(),
         lease_until=0,
         pid=0,
         reason=reason.value,

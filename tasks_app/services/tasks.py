@@ -16,6 +16,7 @@ from tasks_app.domain.errors import AlreadyClaimed, Blocked, Conflict, Invalid, 
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import OPEN_RUN, TaskStatus
 from tasks_app.domain.text import clean, clean_json, cut
+from tasks_app.domain.transitions import CANCEL_TASK, CLAIM_TASK, COMPLETE_TASK, RELEASE_TASK, REOPEN_TASK, Move
 from tasks_app.models import Agent, Dependency, Run, Task, Team
 from tasks_app.models.teams import LARGE_OF_TEAM
 from tasks_app.services import events, keys
@@ -24,7 +25,7 @@ TITLE_LIMIT = 200
 TEXT_LIMIT = 200_000
 METADATA_LIMIT = 20_000
 """Largest metadata of a task in characters of JSON."""
-UNFINISHED = (TaskStatus.PENDING.value, TaskStatus.IN_PROGRESS.value)
+UNFINISHED = CANCEL_TASK.sources
 
 
 @dataclass(frozen=True)
@@ -164,8 +165,8 @@ def open_blockers(task_id: int) -> list[Task]:
 def mark_claimed(task: Task, agent: Agent) -> None:
     """pending → in_progress. Raises `Blocked` with the names, or `AlreadyClaimed` with who has it."""
     must_not_be_blocked(task)
-    won = Task.objects.filter(pk=task.pk, status=TaskStatus.PENDING.value).update(
-        status=TaskStatus.IN_PROGRESS.value,
+    won = Task.objects.filter(pk=task.pk, status__in=CLAIM_TASK.sources).update(
+        status=CLAIM_TASK.target,
         started_at=Coalesce(F("started_at"), timezone.now()),
         failed=False,
         held=False,
@@ -191,12 +192,12 @@ def must_not_be_blocked(task: Task) -> None:
 
 
 def mark_completed(
-    task: Task, *, by: str, evidence: Mapping[str, Any], output: str, actor: str, sources: Iterable[str] = UNFINISHED
+    task: Task, *, by: str, evidence: Mapping[str, Any], output: str, actor: str, move: Move = COMPLETE_TASK
 ) -> bool:
     """→ completed, with evidence. Returns whether it landed; flags a completion while a dependency was open."""
     blocked_by = ", ".join(b.label for b in open_blockers(task.pk))
-    landed = Task.objects.filter(pk=task.pk, status__in=list(sources)).update(
-        status=TaskStatus.COMPLETED.value,
+    landed = Task.objects.filter(pk=task.pk, status__in=move.sources).update(
+        status=move.target,
         completed_at=timezone.now(),
         completed_by=by[:80],
         evidence=clean_json(dict(evidence)),
@@ -219,8 +220,8 @@ def mark_released(
     task: Task, *, failed: bool, held: bool, counts: bool, reason: str, detail: str, attempt: int, actor: str
 ) -> bool:
     """in_progress → pending: failed, stopped or given back; the failure stays attached to its run."""
-    landed = Task.objects.filter(pk=task.pk, status=TaskStatus.IN_PROGRESS.value).update(
-        status=TaskStatus.PENDING.value, failed=failed, held=held, attempts=F("attempts") + (1 if counts else 0)
+    landed = Task.objects.filter(pk=task.pk, status__in=RELEASE_TASK.sources).update(
+        status=RELEASE_TASK.target, failed=failed, held=held, attempts=F("attempts") + (1 if counts else 0)
     )
     if landed:
         data = {"reason": reason, "detail": cut(detail, 500), "attempt": attempt}
@@ -254,18 +255,18 @@ def plan_next(task: Task, *, agent_id: int | None, guidance: str, start: str, ac
 
 def mark_cancelled(task: Task, *, why: str, actor: str) -> None:
     """unfinished → cancelled. Raises `Conflict` for a finished one."""
-    if not Task.objects.filter(pk=task.pk, status__in=UNFINISHED).update(
-        status=TaskStatus.CANCELLED.value, failed=False, held=False
-    ):
+    landed = Task.objects.filter(pk=task.pk, status__in=CANCEL_TASK.sources).update(
+        status=CANCEL_TASK.target, failed=False, held=False
+    )
+    if not landed:
         raise Conflict(f"{task.label} is already {Task.objects.get(pk=task.pk).status}.")
     append_event(EventKind.TASK_CANCELLED, task, actor=actor, data={"why": cut(why, 500)})
 
 
 def mark_reopened(task: Task, *, why: str, actor: str) -> None:
     """completed or cancelled → pending, with the lead's words as guidance; one more attempt is allowed."""
-    done = (TaskStatus.COMPLETED.value, TaskStatus.CANCELLED.value)
-    landed = Task.objects.filter(pk=task.pk, status__in=done).update(
-        status=TaskStatus.PENDING.value,
+    landed = Task.objects.filter(pk=task.pk, status__in=REOPEN_TASK.sources).update(
+        status=REOPEN_TASK.target,
         completed_at=None,
         completed_by="",
         evidence={},

@@ -13,6 +13,7 @@ from tasks_app.domain.leases import LEASE_S
 from tasks_app.domain.statuses import RunStatus
 from tasks_app.models import Run, Worker
 from tasks_app.runners.port import Directive
+from tasks_app.services import worktime
 from tasks_app.services.clock import DatabaseNow, now_s
 
 ON_LINUX = sys.platform == "linux"
@@ -41,7 +42,8 @@ def register(name: str, *, host: str, slots: int, has_key: bool) -> None:
 def heartbeat(name: str, *, held: Mapping[str, int]) -> dict[str, Directive]:
     """Renew the leases of everything this worker holds (run id → fence) by one UPDATE; answer what each run is to do."""
     Worker.objects.filter(name=name).update(seen_at=DatabaseNow())
-    Run.objects.filter(worker=name, status=RunStatus.RUNNING.value, pk__in=list(held)).update(lease_until=DatabaseNow() + LEASE_S)
+    mine_now = Run.objects.filter(worker=name, status=RunStatus.RUNNING.value, pk__in=list(held))
+    mine_now.update(worked_s=worktime.until_now(), lease_until=DatabaseNow() + LEASE_S)
     rows = Run.objects.filter(pk__in=list(held), status=RunStatus.RUNNING.value, worker=name).values_list(
         "pk", "fence", "stop_asked_at"
     )

@@ -176,7 +176,7 @@ def forget(known: Tokens | None, row: Tokens) -> tuple[Tokens, Tokens]:
 
 GUARDS: dict[str, tuple[Callable[[Team], None], Callable[[], Any]]] = {
     "fence": (a_frozen_worker_goes_on, lambda: patch.object(steps, "Run", Blind(Run, "fence"))),
-    "lease": (a_nudge_comes_twice, lambda: patch.object(runs, "Run", Blind(Run, "status", "due_at__lte"))),
+    "lease": (a_nudge_comes_twice, lambda: patch.object(runs, "Run", Blind(Run, "status__in", "status", "due_at__lte"))),
     "first answer wins": (two_people_answer, lambda: patch.object(decisions, "must_be_open", lambda decision: None)),
     "delivered once": (an_answer_is_fetched_twice, lambda: patch.object(decisions, "usable", lambda fence: decisions.Q())),
     "sweep": (a_nudge_is_lost, lambda: patch.object(recovery, "renudge", list)),

@@ -3,28 +3,9 @@
 import pytest
 
 from tasks_app.domain import context
-from tasks_app.domain.context import Level, Meter
+from tasks_app.domain.context import Level
 
 LAST = context.tokens(input_tokens=3, cache_creation_tokens=9284, cache_read_tokens=190_713)
-
-
-@pytest.mark.parametrize(("model", "percent"), [("claude-opus-4[1m]", 20), ("claude-opus-4", 100)])
-def test_the_same_response_is_20_per_cent_of_a_long_window_and_100_of_a_short_one(model, percent):
-    assert context.usage(LAST, context.window_for(model)).percent == percent
-
-
-def test_it_is_unknown_before_the_first_response_and_after_compaction():
-    meter = Meter(window=200_000)
-    assert meter.usage == context.UNKNOWN
-    full = meter.response(100_000)
-    assert full.usage.percent == 50
-    assert full.compacted().usage.percent is None
-    assert full.compacted().response(20_000).usage.percent == 10
-
-
-def test_a_sub_agent_changes_nothing():
-    meter = Meter(40_000, 200_000)
-    assert meter.response(150_000, subagent="toolu_1") == meter
 
 
 @pytest.mark.parametrize(
@@ -51,8 +32,3 @@ def test_more_than_the_window_is_flagged_and_the_bar_stays_full():
 @pytest.mark.parametrize(("used", "window"), [(None, 200_000), (5, None), (5, 0), (-1, 200_000)])
 def test_what_is_not_known_is_unknown_and_not_zero(used, window):
     assert context.usage(used, window) == context.UNKNOWN
-
-
-def test_the_beta_flag_opens_the_long_window():
-    assert context.window_for("claude-sonnet-4", betas=(context.LONG_CONTEXT_BETA,)) == 1_000_000
-    assert context.window_for(None) == 200_000

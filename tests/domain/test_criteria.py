@@ -31,18 +31,6 @@ def test_evidence_is_found_by_number_or_text_and_blank_is_none(evidence, numbers
     assert missing(evidence) == numbers
 
 
-def test_what_is_missing_is_named_for_the_agent():
-    with pytest.raises(Invalid, match=r"2\. Docs  say how") as caught:
-        criteria.require_evidence(TWO, {"1": "x"})
-    assert caught.value.field == "evidence"
-    criteria.require_evidence([], {})
-
-
-def test_evidence_is_filed_under_the_text_of_its_criterion():
-    given = {"1": "a", "docs say how": "b", "more": "c\0"}
-    assert criteria.evidence_for(TWO, given) == {"Tests pass.": "a", "Docs  say how": "b", "more": "c"}
-
-
 def test_a_text_is_read_line_by_line_without_its_bullets():
     assert criteria.parse("- one\n\n* [ ] two\n 3. three\nfour  five") == ("one", "two", "three", "four five")
     assert criteria.parse("") == ()

@@ -217,6 +217,19 @@ def test_an_attempt_that_runs_too_long_is_interrupted_and_fails(crew):
     assert Run.objects.get(attempt=1).reason == "time_limit"
 
 
+def test_the_time_that_earlier_lives_have_worked_counts(crew):
+    Team.objects.update(limits={"minutes": 10})
+    held = crew.claim()
+    Run.objects.update(worked_s=600)
+
+    async def never_ends(given, port):
+        assert await port.directive_changed() is Directive.LEAVE
+        return Outcome(OutcomeKind.PARKED, Reason.INTERRUPTED)
+
+    drive_on(held, never_ends)
+    assert Run.objects.get(attempt=1).reason == "time_limit"
+
+
 def test_a_stop_while_it_runs_ends_in_stopped(crew):
     held = crew.claim()
 

@@ -8,7 +8,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -50,14 +50,6 @@ def marked() -> list[Marked]:
     return [one for one in found if one is not None]
 
 
-def stale(current: Mapping[str, int]) -> list[Marked]:
-    """Return the marked processes of runs in `current` (run id → valid fence) that belong to an earlier fence.
-
-    Runs that `current` does not name are left alone: they may be of another Crewdesk on this host.
-    """
-    return [one for one in marked() if one.fence < current.get(one.run_id, 0)]
-
-
 async def kill_run(run_id: str, *, below_fence: int | None = None, term_s: float = TERM_S, gone_s: float = GONE_S) -> bool:
     """End all processes of a run (only of fences below `below_fence`, where given); return whether they are seen gone.
 
@@ -73,13 +65,6 @@ async def kill_run(run_id: str, *, below_fence: int | None = None, term_s: float
         _signal(victims, None if time.monotonic() >= term_until else termed)
         await asyncio.sleep(LOOK_S)
     return not await asyncio.to_thread(_victims, run_id, below_fence)
-
-
-async def kill_stale(current: Mapping[str, int]) -> bool:
-    """End every process of an earlier fence of the runs in `current` at once; return whether all are seen gone."""
-    runs = {one.run_id for one in await asyncio.to_thread(stale, current)}
-    gone = [await kill_run(run_id, below_fence=current[run_id], term_s=0) for run_id in sorted(runs)]
-    return all(gone)
 
 
 def _signal(victims: Iterable[psutil.Process], termed: set[tuple[int, float]] | None) -> None:

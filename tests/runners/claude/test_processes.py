@@ -109,13 +109,13 @@ async def test_a_reused_pid_is_never_killed(yard: Yard) -> None:
     assert innocent.poll() is None
 
 
-async def test_stale_means_an_earlier_fence_of_a_run_that_is_named(yard: Yard) -> None:
+async def test_only_earlier_fences_of_that_run_are_ended(yard: Yard) -> None:
     process = yard.start("sleep", "600", fence=3)
     await until(lambda: yard.pids() == {process.pid})
-    assert [one.pid for one in processes.stale({yard.run_id: 4})] == [process.pid]
-    assert processes.stale({yard.run_id: 3}) == []
-    assert all(one.run_id != yard.run_id for one in processes.stale({"another": 9}))
-    assert await processes.kill_stale({yard.run_id: 4})
+    assert await processes.kill_run("another", below_fence=9, term_s=0)
+    assert await processes.kill_run(yard.run_id, below_fence=3, term_s=0)
+    assert process.poll() is None
+    assert await processes.kill_run(yard.run_id, below_fence=4, term_s=0)
     assert process.wait(5) == -signal.SIGKILL
 
 
