@@ -99,7 +99,10 @@ def _database() -> dict[str, Any]:
         raise ImproperlyConfigured(f"DATABASE_URL cannot be read ({error}): postgres://user:password@host:5432/name.") from None
     if "sqlite" in config["ENGINE"]:
         return {**config, "OPTIONS": SQLITE_OPTIONS}
-    pool = {"min_size": 1, "max_size": int(env.number("CREWDESK_DB_POOL", 8, low=1, high=200)), "timeout": 20}
+    from dashboard.settings.postgres import PooledConnection  # noqa: PLC0415 - an installation on SQLite never loads psycopg
+
+    most = int(env.number("CREWDESK_DB_POOL", 8, low=1, high=200))
+    pool = {"min_size": 1, "max_size": most, "timeout": 20, "connection_class": PooledConnection}
     return {**config, "CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": True, "OPTIONS": {**config.get("OPTIONS", {}), "pool": pool}}
 
 
