@@ -5,7 +5,7 @@ from typing import Any
 from dashboard.access import Viewer
 from dashboard.panels.base import Block
 from tasks_app.domain.statuses import OPEN_RUN
-from tasks_app.selectors import attempts
+from tasks_app.selectors import attempts, estimates
 from tasks_app.selectors.states import TaskState
 from tasks_app.services import keys
 
@@ -27,7 +27,9 @@ class TaskHead:
     def context(self, block: Block, viewer: Viewer) -> dict[str, Any] | None:
         """Return the task in full, or None when it is gone."""
         found = attempts.page(int(block.args[0]))
-        return None if found is None else {"task": found, "card": found.card}
+        if found is None:
+            return None
+        return {"task": found, "card": found.card, "probably": estimates.of_task(found.card.pk)}
 
 
 class Attempts:

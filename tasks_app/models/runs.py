@@ -84,6 +84,8 @@ class Run(models.Model):
             models.Index(fields=["status", "lease_until"], name="run_lease"),
             models.Index(fields=["team", "status"], name="run_team"),
             models.Index(fields=["session_id"], name="run_session"),
+            # what is learned from: the newest attempts that were completed
+            models.Index(fields=["-ended_at"], condition=Q(status=RunStatus.COMPLETED.value), name="run_completed"),
         )
 
     def __str__(self) -> str:

@@ -18,14 +18,19 @@ def plan():
     return plans.parse(PLAN, known_types=["agent"])
 
 
-def finish(count, *, rehearsal=False):
+def finish(count, *, rehearsal=False, first=None, peak=None):
     team = factories.TeamFactory(rehearsal=rehearsal)
     now = timezone.now()
     for _ in range(count):
         agent = factories.AgentFactory(team=team, role="builder", model="m")
         words = {"status": "completed", "started_at": now - timedelta(minutes=9), "ended_at": now, "cost_usd": "0.5"}
         counts = {"input_tokens": 1_000, "cache_creation_tokens": 40_000, "cache_read_tokens": 900_000, "output_tokens": 9_000}
-        factories.RunFactory(team=team, agent=agent, task__team=team, task__expected_max=30, **words, **counts)
+        run = factories.RunFactory(
+            team=team, agent=agent, task__team=team, task__expected_max=30, context_peak=peak, **words, **counts
+        )
+        if first:
+            factories.MessageUsageFactory(run=run, input_tokens=1_000, cache_read_tokens=first - 1_000, output_tokens=5)
+            factories.MessageUsageFactory(run=run, cache_read_tokens=peak)
 
 
 def test_before_anything_is_finished_the_table_speaks():
@@ -45,3 +50,47 @@ def test_then_what_was_finished_without_what_came_from_the_cache(django_assert_n
 def test_a_rehearsal_teaches_nothing_about_real_work():
     finish(ENOUGH, rehearsal=True)
     assert estimates.of_plan(plan(), rehearsal=False).learned == 0
+
+
+def waiting_task(agent, **more):
+    words = {"expected_min": 5, "expected_max": 30, "role": "builder", **more}
+    return factories.TaskFactory(team=agent.team, **words)
+
+
+def ada(**more):
+    words = {"name": "ada", "role": "builder", "model": "m", "context_tokens": 100_000, "context_window": 200_000}
+    return factories.AgentFactory(**{**words, "session_id": "s", **more})
+
+
+def test_a_task_says_what_it_takes_and_from_how_many_attempts_in_three_queries(django_assert_num_queries):
+    finish(ENOUGH)
+    task = waiting_task(ada())
+    with django_assert_num_queries(3):
+        found = estimates.of_task(task.pk)
+    assert found.estimate.basis == "5 finished attempts of medium tasks by builder with m"
+    assert (found.estimate.tokens.typical, round(found.estimate.minutes.typical), found.forecasts) == (50_000, 9, ())
+    assert estimates.of_task(0) is None
+
+
+def test_attempts_of_another_size_teach_nothing():
+    finish(ENOUGH)
+    found = estimates.of_task(waiting_task(ada(), expected_max=60).pk).estimate
+    assert (found.attempts, found.basis) == (0, "starting table, large task")
+
+
+def test_whether_it_fits_counts_what_a_task_adds_to_a_session_not_what_was_there_before():
+    finish(ENOUGH, first=40_000, peak=180_000)
+    agent = ada()
+    room = estimates.of_task(waiting_task(agent).pk).forecasts[0].room
+    assert (room.needs, room.left, room.fits) == (140_000, 60_000, False)
+    assert estimates.room_of(waiting_task(agent), agent, rehearsal=False) == room
+
+
+@pytest.mark.parametrize("unknown", [{"context_tokens": None}, {"context_window": None}, {"session_id": ""}])
+def test_nothing_is_forecast_where_a_figure_is_missing(unknown):
+    finish(ENOUGH, first=40_000, peak=180_000)
+    assert estimates.of_task(waiting_task(ada(**unknown)).pk).forecasts == ()
+
+
+def test_nothing_is_forecast_from_the_starting_table():
+    assert estimates.of_task(waiting_task(ada()).pk).forecasts == ()
