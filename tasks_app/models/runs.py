@@ -117,6 +117,7 @@ class MessageUsage(models.Model):
     message_id = models.CharField(max_length=80)
     model = models.CharField(max_length=80, blank=True)
     subagent = models.CharField(max_length=80, blank=True)
+    coordinates = models.BooleanField(default=False)  # it called a tool that is there to agree with others
     input_tokens = models.BigIntegerField(default=0)
     cache_creation_tokens = models.BigIntegerField(default=0)
     cache_read_tokens = models.BigIntegerField(default=0)

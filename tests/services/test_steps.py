@@ -55,6 +55,20 @@ def test_a_message_replayed_by_another_run_of_the_team_is_not_paid_twice(crew):
     assert crew.task(1).used_tokens == 0
 
 
+def call(tool, message_id="msg_1", usage=None):
+    return StepDraft(StepKind.TOOL_CALL, tool, {"tool": tool}, message_id=message_id, usage=usage)
+
+
+def test_a_message_that_agrees_with_others_is_marked_also_where_its_call_comes_in_a_later_batch(crew):
+    held = crew.claim()
+    record(held, world.say(usage=world.usage("msg_1")), world.say(usage=world.usage("msg_2")))
+    record(held, call("mcp__crew__SendMessage"), call("Bash", "msg_2"))
+    record(held, call("AskUserQuestion", "msg_3", world.usage("msg_3", output=400)))
+    assert dict(MessageUsage.objects.values_list("message_id", "coordinates")) == {"msg_1": True, "msg_2": False, "msg_3": True}
+    record(held, world.say(usage=world.usage("msg_1", output=500)))
+    assert MessageUsage.objects.get(message_id="msg_1").coordinates, "growing tokens must not unmark it"
+
+
 def test_messages_without_an_id_count_each_by_themselves(crew):
     held = crew.claim()
     record(held, world.say(usage=world.usage("", output=10)), world.say(usage=world.usage("", output=10)))
