@@ -56,6 +56,7 @@ class Run(models.Model):
     cost_due = models.BooleanField(default=False)  # a turn has begun whose cost its process has not reported yet
     cost_partial = models.BooleanField(default=False)  # a process ended before it could report: the cost is at least this
     context_tokens = models.BigIntegerField(null=True)
+    context_first = models.BigIntegerField(null=True)  # at its first response: left by earlier tasks, and the prompt
     context_peak = models.BigIntegerField(null=True)
     context_window = models.BigIntegerField(null=True)
     budget_usd = models.DecimalField(max_digits=12, decimal_places=4, null=True)  # its own, from its task or team at the start

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import F, IntegerField, OuterRef, QuerySet, Subquery
+from django.db.models import Q
 
 from tasks_app.domain.estimate import (
     Estimate,
@@ -20,8 +20,10 @@ from tasks_app.domain.estimate import (
 )
 from tasks_app.domain.plan_model import Plan, Task
 from tasks_app.domain.statuses import AgentStatus, RunStatus, TaskStatus
-from tasks_app.models import Agent, MessageUsage, Run
+from tasks_app.models import Agent, Run
 from tasks_app.models import Task as StoredTask
+from tasks_app.models.teams import LARGE_OF_TEAM
+from tasks_app.selectors.states import TaskState, with_state
 
 NEWEST = 500
 """So many finished attempts are looked at: what was long ago was with other models."""
@@ -51,6 +53,16 @@ class TaskEstimate:
     forecasts: tuple[Forecast, ...]  # only where all figures are known
 
 
+@dataclass(frozen=True)
+class NextTask:
+    """The first queued task that an agent may take, and whether it fits what is left of its session."""
+
+    pk: int
+    label: str
+    title: str
+    room: Room
+
+
 def finished(*, rehearsal: bool, like: tuple[str, float] | None = None) -> list[Finished]:
     """Return the newest completed attempts; with `like` (a task's type and longest expected minutes) of its type and size only.
 
@@ -62,17 +74,11 @@ def finished(*, rehearsal: bool, like: tuple[str, float] | None = None) -> list[
         above, upto = expected_minutes_of(size_of(like[1]))
         rows = rows.filter(task__type=like[0], task__expected_max__gt=above)
         rows = rows if upto is None else rows.filter(task__expected_max__lte=upto)
-    return [_finished(row) for row in _measured(rows).order_by("-ended_at").values(*FIELDS)[:NEWEST]]
-
-
-def _measured(rows: QuerySet[Run]) -> QuerySet[Run]:
-    """With how full the context was at the first response: what was there before belongs to earlier tasks of the session."""
-    own = MessageUsage.objects.filter(run=OuterRef("pk"), subagent="").order_by("pk")
-    context = own.values(n=F("input_tokens") + F("cache_creation_tokens") + F("cache_read_tokens"))
-    return rows.annotate(context_first=Subquery(context[:1], output_field=IntegerField()))
+    return [_finished(row) for row in rows.order_by("-ended_at").values(*FIELDS)[:NEWEST]]
 
 
 def _finished(row: dict[str, Any]) -> Finished:
+    """What was in the context at its first response belongs to earlier tasks of the session: a task adds the rest."""
     peak, first = row["context_peak"], row["context_first"]
     return Finished(
         Kind(row["task__type"], size_of(row["task__expected_max"]), row["agent__role"], row["agent__model"]),
@@ -108,6 +114,18 @@ def of_plan(plan: Plan, *, rehearsal: bool) -> Total:
     """Return what all tasks of a plan will probably take together."""
     known = finished(rehearsal=rehearsal)
     return total([estimate(_of_plan(plan, task), known, expected_min=task.expected_minutes) for task in plan.tasks])
+
+
+def next_of(agent_id: int) -> NextTask | None:
+    """Return the first queued task that an idle agent may take, where it is known whether it fits its session; three queries."""
+    agent = Agent.objects.filter(pk=agent_id, status=AgentStatus.ACTIVE.value).exclude(session_id="").first()
+    if agent is None:
+        return None
+    may = Q(assignee=agent) | Q(assignee=None, role__in=("", agent.role))
+    queued = with_state(StoredTask.objects.filter(may, team_id=agent.team_id, held=False)).filter(state=TaskState.QUEUED)
+    task = queued.select_related("team").order_by("priority", "position", "number").defer(*LARGE_OF_TEAM).first()
+    fit = room_of(task, agent, rehearsal=task.team.rehearsal) if task else None
+    return NextTask(task.pk, task.label, task.title, fit) if task and fit else None
 
 
 def _room(found: Estimate, agent: Agent) -> Room | None:

@@ -22,8 +22,8 @@ def finish(*, peak=180_000):
     for nth in range(ENOUGH):
         agent = make.AgentFactory(role="builder", model="m")
         ended = {"started_at": now - timedelta(minutes=8 + nth), "ended_at": now, "input_tokens": 50_000 + nth}
-        run = make.RunFactory(ended=True, agent=agent, cost_usd="0.50", context_peak=peak, **ended)
-        make.MessageUsageFactory(run=run, input_tokens=40_000)
+        known = {"context_first": 40_000, "context_peak": peak}
+        make.RunFactory(ended=True, agent=agent, cost_usd="0.50", **known, **ended)
 
 
 def task_page(client, task):
@@ -52,6 +52,16 @@ def test_a_task_that_fits_or_has_begun_needs_no_fresh_session(desk, ada):
     begun = make.RunFactory(task__team=ada.team, agent=ada).task
     for task in (queued, begun):
         assert "fresh session" not in task_page(desk, task)
+
+
+def test_an_idle_agents_page_says_whether_the_first_task_in_its_queue_fits(desk, ada):
+    finish()
+    task = make.TaskFactory(team=ada.team, role="builder", number=7, title="Export")
+    address = reverse("agent", args=[ada.pk])
+    shown = "First in its queue: T-7 Export needs about 140 k of context; 60 k left → fresh session"
+    assert shown in words_of(desk.get(address))
+    make.RunFactory(task=task, agent=ada)
+    assert "First in its queue" not in words_of(desk.get(address))
 
 
 @pytest.mark.parametrize("where", ["team", "overview"])

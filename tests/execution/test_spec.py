@@ -185,8 +185,8 @@ def test_a_task_that_is_known_to_need_more_than_is_left_starts_a_fresh_session(c
     held, ended = crew.claim(), timezone.now()
     for _ in range(ENOUGH):
         assert build(held).session_id == "own", "too few like it are known"
-        run = factories.RunFactory(ended=True, context_peak=180_000, started_at=ended - timedelta(minutes=9), ended_at=ended)
-        factories.MessageUsageFactory(run=run, input_tokens=40_000)
+        known = {"context_first": 40_000, "context_peak": 180_000}
+        factories.RunFactory(ended=True, started_at=ended - timedelta(minutes=9), ended_at=ended, **known)
     found = build(held)
     assert (found.session_id, "Where you left off\n- T-9 Schema: done" in found.prompt) == (None, True)
     Agent.objects.filter(pk=held.agent_id).update(context_tokens=10_000)

@@ -25,12 +25,8 @@ def finish(count, *, rehearsal=False, first=None, peak=None):
         agent = factories.AgentFactory(team=team, role="builder", model="m")
         words = {"status": "completed", "started_at": now - timedelta(minutes=9), "ended_at": now, "cost_usd": "0.5"}
         counts = {"input_tokens": 1_000, "cache_creation_tokens": 40_000, "cache_read_tokens": 900_000, "output_tokens": 9_000}
-        run = factories.RunFactory(
-            team=team, agent=agent, task__team=team, task__expected_max=30, context_peak=peak, **words, **counts
-        )
-        if first:
-            factories.MessageUsageFactory(run=run, input_tokens=1_000, cache_read_tokens=first - 1_000, output_tokens=5)
-            factories.MessageUsageFactory(run=run, cache_read_tokens=peak)
+        known = {"context_first": first, "context_peak": peak}
+        factories.RunFactory(team=team, agent=agent, task__team=team, task__expected_max=30, **known, **words, **counts)
 
 
 def test_before_anything_is_finished_the_table_speaks():
@@ -94,3 +90,29 @@ def test_nothing_is_forecast_where_a_figure_is_missing(unknown):
 
 def test_nothing_is_forecast_from_the_starting_table():
     assert estimates.of_task(waiting_task(ada()).pk).forecasts == ()
+
+
+def test_an_idle_agent_knows_the_first_queued_task_it_may_take(django_assert_num_queries):
+    finish(ENOUGH, first=40_000, peak=180_000)
+    agent = ada()
+    waiting_task(agent, number=1, role="tester")
+    waiting_task(agent, number=2, assignee=factories.AgentFactory(team=agent.team))
+    waiting_task(agent, number=3, needs=[waiting_task(agent, number=9, priority=9)])
+    waiting_task(agent, number=4, held=True)
+    waiting_task(agent, number=5, in_progress=True)
+    waiting_task(agent, number=6)
+    with django_assert_num_queries(3):
+        found = estimates.next_of(agent.pk)
+    assert (found.label, found.room.fits) == ("T-6", False)
+    waiting_task(agent, number=7, priority=0, role="")
+    assert estimates.next_of(agent.pk).label == "T-7"
+
+
+def test_no_next_task_is_forecast_for_an_agent_without_a_session_or_with_too_little_known():
+    agent = ada()
+    waiting_task(agent)
+    assert estimates.next_of(agent.pk) is None
+    finish(ENOUGH, first=40_000, peak=180_000)
+    assert estimates.next_of(agent.pk) is not None
+    type(agent).objects.filter(pk=agent.pk).update(session_id="")
+    assert estimates.next_of(agent.pk) is None

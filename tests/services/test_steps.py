@@ -136,7 +136,18 @@ def test_context_is_that_of_the_last_response_its_peak_stays_and_compaction_make
     record(held, world.say(context_tokens=20_000))
     run = Run.objects.get()
     assert (run.context_tokens, Agent.objects.get(pk=held.agent_id).context_tokens) == (20_000, 20_000)
-    assert run.context_peak == 150_000
+    assert (run.context_first, run.context_peak) == (150_000, 150_000)
+
+
+def test_the_first_context_of_a_run_stays_what_it_was(crew):
+    held = crew.claim()
+    record(held, world.say())
+    assert Run.objects.get().context_first is None, "not measured is not 0"
+    record(held, world.say(context_tokens=40_000), world.say(context_tokens=60_000))
+    later = world.next_life(held)
+    record(later, world.say(context_tokens=90_000))
+    run = Run.objects.get()
+    assert (run.context_first, run.context_peak) == (40_000, 90_000)
 
 
 def test_hostile_text_is_stored_cleaned_and_masked_and_the_rest_is_exact(crew):
