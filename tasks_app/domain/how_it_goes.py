@@ -5,9 +5,9 @@ A figure of which nothing is known yet is None and never 0. What is skewed (wait
 
 import datetime as dt
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Final, Protocol, TypeVar
+from typing import Any, Final
 
 from tasks_app.domain.elapsed import Standing
 
@@ -20,14 +20,6 @@ COORDINATION: Final = frozenset(
 def coordinates(tool: str) -> bool:
     """Whether a tool, by its full name, is there to agree with others."""
     return tool in COORDINATION
-
-
-class Dated(Protocol):
-    """Something that counts for one day."""
-
-    @property
-    def day(self) -> dt.date:
-        """The day that it counts for."""
 
 
 @dataclass(frozen=True)
@@ -95,21 +87,16 @@ class Facts:
     log_from: dt.date | None = field(default=None, kw_only=True)
     """The first whole day of a log whose beginning has aged out: what was reopened before is not known. None: it is whole."""
 
-    def days(self) -> list[dt.date]:
-        """Return the days on which something counts, newest first."""
-        return sorted({one.day for name in DATED for one in getattr(self, name)}, reverse=True)
-
-    def of(self, day: dt.date) -> "Facts":
-        """Return what counts for one day."""
-        return Facts(*(_of(getattr(self, name), day) for name in DATED), log_from=self.log_from)
+    def by_day(self) -> dict[dt.date, "Facts"]:
+        """Return what counts for each day on which something does, newest first."""
+        found: dict[dt.date, dict[str, list[Any]]] = {}
+        for name in DATED:
+            for one in getattr(self, name):
+                found.setdefault(one.day, {}).setdefault(name, []).append(one)
+        return {day: Facts(**found[day], log_from=self.log_from) for day in sorted(found, reverse=True)}
 
 
 DATED: Final = tuple(one.name for one in fields(Facts) if one.name != "log_from")
-T = TypeVar("T", bound=Dated)
-
-
-def _of(rows: Iterable[T], day: dt.date) -> list[T]:
-    return [row for row in rows if row.day == day]
 
 
 @dataclass(frozen=True)

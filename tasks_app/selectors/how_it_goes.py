@@ -64,7 +64,7 @@ def of_team(team_id: int) -> Report:
     )
     facts = _facts(team_id, asks)
     open_ = [row["opened_at"] for row in asks if row["status"] == DecisionStatus.OPEN]
-    days = tuple(Day(day, figures(facts.of(day), day=day)) for day in facts.days())
+    days = tuple(Day(day, figures(mine, day=day)) for day, mine in facts.by_day().items())
     return Report(figures(facts), days, len(open_), min(open_, default=None), facts.log_from)
 
 

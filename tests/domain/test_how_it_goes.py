@@ -50,8 +50,10 @@ def test_a_task_whose_time_was_not_measured_is_done_and_not_within():
 def test_what_was_reopened_is_unknown_where_the_log_has_aged_out():
     facts = Facts(begun=[Begun(MONDAY, again_by_another=True)], reopened=[Happened(TUESDAY)], log_from=TUESDAY)
     assert figures(facts).reopened is None
-    assert figures(facts.of(MONDAY), day=MONDAY).reopened is None
-    assert figures(facts.of(TUESDAY), day=TUESDAY).reopened == 1
+    by_day = facts.by_day()
+    assert list(by_day) == [TUESDAY, MONDAY]
+    assert figures(by_day[MONDAY], day=MONDAY).reopened is None
+    assert figures(by_day[TUESDAY], day=TUESDAY).reopened == 1
     assert figures(facts).reassigned == 1
 
 
@@ -73,7 +75,7 @@ days = st.sampled_from([MONDAY, TUESDAY])
 )
 def test_days_add_up_to_the_whole(done, hand_offs, tokens):
     facts = Facts(done=done, hand_offs=hand_offs, tokens=tokens)
-    whole, parts = figures(facts), [figures(facts.of(day), day=day) for day in facts.days()]
+    whole, parts = figures(facts), [figures(part, day=day) for day, part in facts.by_day().items()]
     for name in ("done", "timed", "short", "within", "over", "handed_over", "clean"):
         assert getattr(whole, name) == sum(getattr(part, name) for part in parts)
     assert (whole.tokens or 0) == sum(part.tokens or 0 for part in parts)
