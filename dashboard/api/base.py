@@ -4,13 +4,15 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from ninja import NinjaAPI, Schema
 from ninja.errors import ValidationError
 from pydantic import ConfigDict
 
 from dashboard.access import Viewer, require_team, viewer_for
-from tasks_app.domain.errors import DomainError, Invalid, NotFound, TooLarge
+from dashboard.views.errors import NO_DATABASE_WORDS
+from tasks_app.domain.errors import DomainError, Invalid, NotFound, TooLarge, Unavailable
 from tasks_app.selectors import teams
 
 
@@ -68,6 +70,11 @@ def install_errors(api: NinjaAPI) -> None:
     def _too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
         most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 2**20
         return api.create_response(request, problem_answer(TooLarge(f"At most {most} MB can be sent at once.")), status=413)
+
+    @api.exception_handler(OperationalError)
+    @api.exception_handler(InterfaceError)
+    def _no_database(request: HttpRequest, error: Exception) -> HttpResponse:
+        return api.create_response(request, problem_answer(Unavailable(": ".join(NO_DATABASE_WORDS))), status=503)
 
     @api.exception_handler(ValidationError)
     def _validation(request: HttpRequest, error: ValidationError) -> HttpResponse:

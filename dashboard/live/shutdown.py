@@ -4,8 +4,10 @@ For daphne (Twisted), which would cut requests off, and for the ASGI lifespan of
 """
 
 import asyncio
+import os
 import signal
 import sys
+import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -14,6 +16,8 @@ from dashboard.underway import Underway
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
+LEAVES_S = 8.0
+"""So long after the signal the process is gone, whatever still hangs: a thread may wait for a database or for our own loop."""
 
 
 def watch(pages: Underway) -> None:
@@ -38,6 +42,9 @@ class _Leaving:
         if self._task is not None:
             self._reactor.stop()
             return
+        last_resort = threading.Timer(LEAVES_S, os._exit, (0,))
+        last_resort.daemon = True  # it does not keep a process that has ended by itself
+        last_resort.start()
         for port in [each for each in self._reactor.getReaders() if hasattr(each, "stopListening")]:
             port.stopListening()  # a socket that is shared goes on in the other processes
         self._task = asyncio.ensure_future(self._leave())
@@ -45,8 +52,17 @@ class _Leaving:
     async def _leave(self) -> None:
         try:
             await asyncio.gather(hub.current().goodbye(), self._pages.finished())
+            self._hang_up()
+            await self._pages.finished()  # a request that came just before is not cut off
         finally:
             self._reactor.stop()
+
+    def _hang_up(self) -> None:
+        """Close connections that are kept for a next request: whoever sends it connects anew, to a process that stays."""
+        for connection in self._reactor.getReaders():
+            channel = getattr(getattr(connection, "protocol", None), "_channel", None)  # Twisted's HTTP; a socket has none
+            if not getattr(channel, "requests", True):
+                connection.loseConnection()
 
 
 async def lifespan(scope: dict[str, Any], receive: Receive, send: Send) -> None:

@@ -1,10 +1,12 @@
 """Error pages in words; none of them needs the database."""
 
+import sys
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import RequestDataTooBig
-from django.http import HttpRequest, HttpResponse
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
 WORDS: dict[int, tuple[str, str]] = {
@@ -18,6 +20,12 @@ WORDS: dict[int, tuple[str, str]] = {
     500: ("Something broke on our side", "Nothing you entered was used. The log of the web server says what happened."),
     503: ("A part of Crewdesk does not answer", "Agents may still run. Try again in a moment."),
 }
+NO_DATABASE = (OperationalError, InterfaceError)
+"""What a request meets whose database went away under it (a restart, a full disk): for a moment, and no fault of ours."""
+NO_DATABASE_WORDS = (
+    "The database does not answer",
+    "It may be restarting. Look in a moment whether what you sent is there before you send it again. Agents may still run.",
+)
 
 
 def page(request: HttpRequest, status: int, *, message: str = "") -> HttpResponse:
@@ -47,8 +55,19 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 @login_not_required
 def server_error(request: HttpRequest) -> HttpResponse:
-    """500: rendered without context processors, for anything may be broken."""
-    return render(None, "500.html", status=500)
+    """500, or 503 where the database went away: rendered without context processors, for anything may be broken."""
+    gone = isinstance(sys.exc_info()[1], NO_DATABASE)  # Django calls this while it handles the error
+    title, words = NO_DATABASE_WORDS if gone else WORDS[500]
+    status = 503 if gone else 500
+    if request.path.startswith("/api/"):
+        code = "unavailable" if gone else "broken"
+        detail = {"code": code, "message": f"{title}: {words}", "field": "", "problems": []}
+        response: HttpResponse = JsonResponse({"error": detail}, status=status)
+    else:
+        response = render(None, "broken.html", {"title": title, "words": words}, status=status)
+    if gone:
+        response["Retry-After"] = "3"
+    return response
 
 
 @login_not_required

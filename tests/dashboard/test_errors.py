@@ -2,6 +2,7 @@
 
 import pytest
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.db import InterfaceError, OperationalError, connection
 from django.http import Http404
 from django.test import Client, RequestFactory
 from django.urls import reverse
@@ -83,3 +84,18 @@ def test_what_is_not_there_is_said_once(desk):
     text = words_of(desk.get(reverse("task", args=[99_999])))
     assert "Not found There is no such task, or you have no access to it. To the Overview" in text
     assert text.count("no access") == 1
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+@pytest.mark.parametrize("error", [OperationalError, InterfaceError])
+def test_a_database_that_goes_away_under_a_request_is_no_fault_of_ours_and_says_what_to_do(desk, method, error):
+    def gone(*_):
+        raise error("server closed the connection unexpectedly at 10.0.0.7")
+
+    desk.raise_request_exception = False
+    with connection.execute_wrapper(gone):
+        page, api = getattr(desk, method)("/teams/"), getattr(desk, method)("/api/teams")
+    assert (page.status_code, page["Retry-After"]) == (503, "3")
+    assert "The database does not answer" in words_of(page)
+    assert "10.0.0.7" not in page.content.decode()
+    assert (api.status_code, api.json()["error"]["code"]) == (503, "unavailable")
