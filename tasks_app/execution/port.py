@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tasks_app.domain import messaging
 from tasks_app.domain.budget import Level
 from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.statuses import Reason
@@ -131,7 +132,7 @@ class RunPort:
         """Messages that are due, and the system's own words."""
         due = await db.call(messages.take_due, self.held.agent_id, run_id=self.held.id, fence=self.held.fence)
         own, self._notes = self._notes, []
-        return [*own, *(f"[message {m.pk} from {m.sender_name}]\n{m.body}" for m in due)]
+        return [*own, *(_told(m) for m in due)]
 
     async def note_session(self, session_id: str) -> None:
         """Remember the session."""
@@ -196,3 +197,15 @@ class RunPort:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self.closed.set()
+
+
+def _told(message: Any) -> str:
+    return messaging.told(
+        message.pk,
+        message.sender_name,
+        message.body,
+        priority=message.priority,
+        everyone=bool(message.broadcast),
+        meant_for=message.meant_for,
+        no_reply=message.no_reply,
+    )
