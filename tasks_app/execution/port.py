@@ -1,6 +1,7 @@
 """The port of one life of a run: what the runner says becomes guarded writes; what the system wants becomes a directive."""
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections import Counter
@@ -10,6 +11,7 @@ from typing import Any
 from tasks_app.domain import messaging
 from tasks_app.domain.budget import Level
 from tasks_app.domain.errors import LeaseLost
+from tasks_app.domain.leases import LOOK_S
 from tasks_app.domain.statuses import Reason
 from tasks_app.execution import db, waiting
 from tasks_app.execution.session_store import DatabaseSessionStore
@@ -36,6 +38,7 @@ class RunPort:
         self.held = held
         self.poked = asyncio.Event()  # set by hints; whoever waits looks again
         self.closed = asyncio.Event()
+        self._hinted = asyncio.Event()  # as `poked`, for who looks after urgent messages
         self.waiting: Counter[str] = Counter()  # decision → how many calls of the agent wait for it right now
         self.parking = False  # one request was parked: the process ends, so every other one is parked too
         self.leaving_for: Reason | None = None  # budget or time: why it is told to leave
@@ -134,6 +137,19 @@ class RunPort:
         own, self._notes = self._notes, []
         return [*own, *(_told(m) for m in due)]
 
+    async def interruption(self) -> None:
+        """Look on every hint, and every few seconds without one. An agent that waits for the lead has nothing to stop."""
+        while True:
+            self._hinted.clear()
+            if not any(self.waiting.values()) and await db.call(messages.is_urgent, self.held.agent_id):
+                return
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._hinted.wait(), LOOK_S)
+
+    async def note_interrupted(self) -> None:
+        """Store when it was."""
+        await db.call(messages.note_stopped, self.held.agent_id, run_id=self.held.id, fence=self.held.fence)
+
     async def note_session(self, session_id: str) -> None:
         """Remember the session."""
         await self._guarded(runs.note_session, session_id)
@@ -157,6 +173,11 @@ class RunPort:
         """Wait until the system wants something else than to go on."""
         await self._changed.wait()
         return self._directive
+
+    def poke(self) -> None:
+        """A hint came: whoever waits looks again."""
+        self.poked.set()
+        self._hinted.set()
 
     def direct(self, directive: Directive) -> None:
         """Tell the runner what the system wants; LOST outranks STOP outranks LEAVE."""
