@@ -32,6 +32,7 @@ class Message(models.Model):
     acted_at = models.DateTimeField(null=True)  # its recipient says that it acted on it
     acted_note = models.TextField(blank=True)  # what it says it did
     stopped_at = models.DateTimeField(null=True)  # what ran was seen stopped for it (priority interrupt)
+    stop_s = models.FloatField(null=True)  # seconds until then, from when it was sent or, if later, this life of the run began
 
     class Meta:
         ordering = ("created_at", "id")

@@ -9,6 +9,7 @@ from django.db.models import Count, Max, Q
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.messaging import Priority, Receipt, Settings, receipt
 from tasks_app.domain.statuses import AgentStatus
+from tasks_app.domain.text import clean
 from tasks_app.models import Event, Message, Team
 
 PAIRS = 100
@@ -26,7 +27,7 @@ _STATES: dict[Receipt, Q] = {
 
 @dataclass(frozen=True)
 class Note:
-    """One message and how far it has come; `stop_s` is how long it took until what ran was stopped for it, in seconds."""
+    """One message and how far it has come; `stop_s`: seconds until what ran was stopped for it."""
 
     id: str
     sender: str
@@ -91,11 +92,11 @@ class Wanted:
     def where(self) -> Q:
         """Return the condition."""
         found = Q()
-        if self.who:
-            found &= Q(sender_name=self.who) | Q(recipient_name=self.who)
-        if self.state in _STATES:
+        if who := clean(self.who):
+            found &= Q(sender_name=who) | Q(recipient_name=who)
+        if self.state in tuple(Receipt):
             found &= _STATES[Receipt(self.state)]
-        return found & Q(priority=self.priority) if self.priority else found
+        return found & Q(priority=clean(self.priority)) if self.priority else found
 
 
 def of_team(team_id: int, wanted: Wanted | None = None, *, limit: int = 30) -> list[Note]:
@@ -133,7 +134,7 @@ def _note(row: Message) -> Note:
         answered_at=row.answered_at,
         acted_at=row.acted_at,
         acted_note=row.acted_note,
-        stop_s=None if row.stopped_at is None else max(0.0, (row.stopped_at - row.created_at).total_seconds()),
+        stop_s=row.stop_s,
     )
 
 
@@ -180,5 +181,5 @@ def last_held(team_id: int) -> Held | None:
 
 def to_lead(team_id: int, message_id: str) -> Note | None:
     """Return a message to the human that can be replied to, or None."""
-    found = _notes(Q(team_id=team_id, pk=message_id[:16], recipient=None, no_reply=False), 1)
+    found = _notes(Q(team_id=team_id, pk=clean(message_id)[:16], recipient=None, no_reply=False), 1)
     return found[0] if found else None

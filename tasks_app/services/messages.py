@@ -15,7 +15,7 @@ from tasks_app.domain.ids import MESSAGE_PREFIX, new_id
 from tasks_app.domain.messaging import LEAD, LIMIT, Priority
 from tasks_app.domain.statuses import RunStatus
 from tasks_app.domain.text import clean, mask_secrets
-from tasks_app.models import Agent, Message, Run
+from tasks_app.models import Agent, Event, Message, Run
 from tasks_app.services import clock, events, keys, talk
 from tasks_app.services.talk import Ends
 
@@ -183,10 +183,12 @@ def is_urgent(agent_id: int) -> bool:
 def note_stopped(agent_id: int, *, run_id: str, fence: int) -> None:
     """What the agent did was seen stopped for the urgent messages that wait for it. Raises `LeaseLost`."""
     _hold(agent_id, run_id, fence)
-    now = clock.now()
+    now, lives = clock.now(), Event.objects.filter(run_id=run_id, kind=EventKind.RUN_STARTED.value)
+    began = lives.order_by("-seq").values_list("at", flat=True).first()
     for message in _due(agent_id).filter(priority=Priority.INTERRUPT.value, delivered_at=None, stopped_at=None):
-        Message.objects.filter(pk=message.pk).update(stopped_at=now)
-        seconds = round(max(0.0, (now - message.created_at).total_seconds()), 2)
+        since = max(message.created_at, began) if began else message.created_at
+        seconds = round(max(0.0, (now - since).total_seconds()), 2)
+        Message.objects.filter(pk=message.pk).update(stopped_at=now, stop_s=seconds)
         data = {"message": message.pk, "seconds": seconds}
         touched = _touched(message)
         events.append(message.team_id, EventKind.MESSAGE_STOPPED, keys=touched, run_id=run_id, agent_id=agent_id, data=data)
@@ -200,7 +202,7 @@ def mark_read(message_ids: list[str], *, run_id: str) -> None:
 @transaction.atomic
 def act_on(message_id: str, *, team_id: int, agent_id: int | None, note: str, actor: str) -> Message:
     """Its recipient (None: the human) says that it acted on a message. Raises `NotFound`, or `Conflict` the second time."""
-    message = Message.objects.filter(pk=message_id[:16], team_id=team_id, recipient_id=agent_id).first()
+    message = Message.objects.filter(pk=clean(message_id)[:16], team_id=team_id, recipient_id=agent_id).first()
     if message is None:
         raise NotFound("There is no such message to you.", field="message_id")
     events.lock(team_id)
@@ -233,7 +235,7 @@ def pass_on(message_id: str, *, team_id: int, actor: str) -> Message:
 
 def get(message_id: str) -> Message:
     """Return the message; raises NotFound."""
-    message = Message.objects.filter(pk=message_id[:16]).first()
+    message = Message.objects.filter(pk=clean(message_id)[:16]).first()
     if message is None:
         raise NotFound("This message does not exist.")
     return message

@@ -64,7 +64,7 @@ STOPPED = """
 import json
 from tasks_app.models import Message, Run
 m = Message.objects.get(priority="interrupt")
-seconds = (m.stopped_at - m.created_at).total_seconds()
+seconds = m.stop_s
 calls = list(Run.objects.get(agent__name="reader").steps.filter(kind="prompt").values_list("text", flat=True))
 print(json.dumps([seconds, m.read_at is not None, m.answered_at is not None, sum(m.pk in text for text in calls)]))
 """

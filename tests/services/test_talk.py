@@ -254,4 +254,12 @@ def test_an_urgent_message_is_known_until_it_is_taken_and_says_when_what_ran_was
     assert now(sent).stopped_at >= now(sent).created_at
     assert now(normal).stopped_at is None
     (event,) = Event.objects.filter(kind="message.stopped")
-    assert 0 <= event.data["seconds"] < 60
+    assert 0 <= event.data["seconds"] == now(sent).stop_s < 60
+
+
+def test_the_seconds_count_from_the_life_that_was_stopped_where_the_message_is_older(crew):
+    sent = send(crew, priority="interrupt")
+    Message.objects.update(created_at=F("created_at") - timedelta(hours=5))
+    held = crew.claim(1, 1)
+    messages.note_stopped(held.agent_id, run_id=held.id, fence=held.fence)
+    assert now(sent).stop_s < 60
