@@ -141,10 +141,17 @@ class RunPort:
         """Look on every hint, and every few seconds without one. An agent that waits for the lead has nothing to stop."""
         while True:
             self._hinted.clear()
-            if not any(self.waiting.values()) and await db.call(messages.is_urgent, self.held.agent_id):
+            if not any(self.waiting.values()) and await self._is_urgent():
                 return
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._hinted.wait(), LOOK_S)
+
+    async def _is_urgent(self) -> bool:
+        try:
+            return await db.call(messages.is_urgent, self.held.agent_id)
+        except Exception:
+            logger.exception("run %s: urgent messages could not be looked for", self.held.id)
+            return False  # and again in a moment: the run must not end for that
 
     async def note_interrupted(self) -> None:
         """Store when it was."""

@@ -4,7 +4,7 @@ import asyncio
 import threading
 
 import pytest
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 
 from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.statuses import Reason
@@ -278,6 +278,21 @@ def test_an_urgent_message_is_heard_on_a_hint_and_without_one(crew, monkeypatch)
     assert Message.objects.filter(stopped_at__isnull=False).count() == 1
     monkeypatch.setattr(port, "LOOK_S", 0.05)
     urgent(crew)
+    assert on_port(held, lambda port: heard(port, within_s=5))
+
+
+def test_a_database_that_does_not_answer_for_a_moment_ends_nothing(crew, monkeypatch):
+    held = crew.claim()
+    monkeypatch.setattr(port, "LOOK_S", 0.05)
+    answers = iter([OperationalError("gone"), True])
+
+    def is_urgent(agent_id):
+        found = next(answers)
+        if found is True:
+            return True
+        raise found
+
+    monkeypatch.setattr(messages, "is_urgent", is_urgent)
     assert on_port(held, lambda port: heard(port, within_s=5))
 
 
