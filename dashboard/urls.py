@@ -3,7 +3,7 @@
 from django.urls import URLPattern, URLResolver, path
 
 from dashboard.api.root import api
-from dashboard.views import agents, context, errors, history, inbox, new_team, overview, session, tasks, teams
+from dashboard.views import agents, context, errors, history, inbox, messages, new_team, overview, session, tasks, teams
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", overview.overview, name="overview"),
@@ -16,8 +16,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("teams/new/plan/", new_team.create, name="team-create"),
     path("teams/<slug:slug>/", teams.team, name="team"),
     path("teams/<slug:slug>/action/", teams.act, name="team-action"),
-    path("teams/<slug:slug>/message/", teams.send_message, name="message-send"),
     path("teams/<slug:slug>/how-it-goes/", teams.how_it_goes, name="how-it-goes"),
+    path("teams/<slug:slug>/message/", messages.send, name="message-send"),
+    path("teams/<slug:slug>/messages/", messages.listing, name="messages"),
+    path("teams/<slug:slug>/messages/settings/", messages.settings, name="message-settings"),
+    path("teams/<slug:slug>/messages/<slug:id>/action/", messages.act, name="message-action"),
     path("teams/<slug:slug>/context/", context.listing, name="context"),
     path("teams/<slug:slug>/context/action/", context.add, name="context-add"),
     path("teams/<slug:slug>/context/<int:pk>/", context.entry, name="context-entry"),

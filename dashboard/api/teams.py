@@ -1,4 +1,4 @@
-"""Endpoints on teams: list, start, status, how it goes, events, pause, resume, stop, archive, restore, messages."""
+"""Endpoints on teams: list, start, status, how it goes, events, pause, resume, stop, archive, restore."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -13,8 +13,8 @@ from dashboard.api.base import Body, ErrorAnswer, team_of, viewer_of
 from tasks_app.domain import plan as plans
 from tasks_app.domain.errors import Invalid
 from tasks_app.management import credentials, how_it_goes, status
-from tasks_app.selectors import crew, journal, sentences, teams
 from tasks_app.selectors import how_it_goes as reports
+from tasks_app.selectors import journal, sentences, teams
 from tasks_app.services import actions
 from tasks_app.services.teams import Source
 from tasks_app.task_types import registry
@@ -29,14 +29,6 @@ class NewTeam(Body):
 
     plan: str = Field(max_length=1_048_576)
     rehearse: bool = False
-
-
-class NewMessage(Body):
-    """A message of the lead to an agent."""
-
-    to: str = Field(max_length=60)
-    message: str
-    priority: Literal["normal", "interrupt"] = "normal"
 
 
 @router.get("", response=dict[str, Any])
@@ -103,14 +95,6 @@ def events(
         for e in found
     ]
     return {"events": shown, "last_seq": journal.last_seq(pk)}
-
-
-@router.post("/{slug}/messages", response={201: dict[str, Any], **ERRORS})
-def send(request: HttpRequest, slug: str, body: NewMessage) -> Status[dict[str, Any]]:
-    """Write to an agent, also in the middle of its run. `queued`: it is not running and gets it when next at work."""
-    pk, viewer = team_of(request, slug, act=True)
-    sent = actions.send_message(pk, to=body.to, body=body.message, priority=body.priority, actor=viewer.actor)
-    return Status(201, {"id": sent.pk, "to": sent.recipient_name, "queued": not crew.is_running(sent.recipient_id or 0)})
 
 
 @router.post("/{slug}/{action}", response={200: dict[str, Any], **ERRORS})

@@ -15,6 +15,7 @@ from dashboard.panels.history import History
 from dashboard.panels.inbox_counts import InboxCounts
 from dashboard.panels.inbox_list import InboxList
 from dashboard.panels.kpis import Kpis
+from dashboard.panels.message_log import MessageLog, MessagePairs
 from dashboard.panels.messages import Messages
 from dashboard.panels.nav import Nav, Tabs
 from dashboard.panels.structure import AgentStructure, InboxStructure
@@ -25,6 +26,7 @@ from dashboard.panels.transcript import Transcript
 from tasks_app.domain.errors import NotFound
 from tasks_app.selectors import agents, attempts, steps, teams
 from tasks_app.selectors import inbox as inbox_selector
+from tasks_app.selectors.messages import Wanted
 
 
 def blocks(page: str, arg: str, viewer: Viewer) -> list[Block]:
@@ -92,6 +94,17 @@ def context(arg: str, viewer: Viewer) -> list[Block]:
     return [ContextEntry().block(_number(chosen["entry"]), old, new, found.pk)]
 
 
+def messages(arg: str, viewer: Viewer) -> list[Block]:
+    """Return the log and the table of a team's messages; `arg` is its address, packed with the filter."""
+    slug, chosen = args.choices(arg)
+    found = teams.identity(slug)
+    if found is None:
+        raise NotFound("There is no such team, or you have no access to it.", field="team")
+    require_team(viewer, found.pk)
+    wanted = Wanted(*(chosen.get(name, "") for name in ("who", "state", "priority")))
+    return [MessageLog().block(found.pk, wanted), MessagePairs().block(found.pk)]
+
+
 def task(arg: str, viewer: Viewer) -> list[Block]:
     """Return the head, the attempts and the actions of a task; `arg` is its number in the database."""
     pk = _number(arg)
@@ -142,6 +155,7 @@ PAGES: Mapping[str, Callable[[str, Viewer], list[Block]]] = {
     "teams": plain,
     "figures": plain,
     "context": context,
+    "messages": messages,
     "task": task,
     "agent": agent,
     "history": history,

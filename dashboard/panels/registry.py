@@ -29,6 +29,8 @@ PANELS: dict[str, str] = {
     "task-table": "dashboard.panels.board.Table",
     "task-row": "dashboard.panels.board.Row",
     "messages": "dashboard.panels.messages.Messages",
+    "message-log": "dashboard.panels.message_log.MessageLog",
+    "message-pairs": "dashboard.panels.message_log.MessagePairs",
     "task-head": "dashboard.panels.task_page.TaskHead",
     "task-attempts": "dashboard.panels.task_page.Attempts",
     "task-actions": "dashboard.panels.task_page.TaskActions",

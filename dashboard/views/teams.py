@@ -19,7 +19,7 @@ from dashboard.templatetags.crew_format import plural
 from dashboard.views.act import choose, perform
 from dashboard.views.page import Page
 from tasks_app.domain.errors import DomainError, NotFound
-from tasks_app.selectors import attempts, crew
+from tasks_app.selectors import attempts
 from tasks_app.selectors import how_it_goes as reports
 from tasks_app.selectors import teams as selector
 from tasks_app.services import actions, budgets
@@ -38,7 +38,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the board or the table of a team."""
     chosen = Filter.parse(request.META.get("QUERY_STRING", ""))
     page = Page.open(request, "team", args.pack(slug, chosen.choices))
-    return _render(page, find(page, slug), chosen)
+    return render(page, find(page, slug), chosen)
 
 
 @require_GET
@@ -60,30 +60,7 @@ def act(request: HttpRequest, slug: str) -> HttpResponse:
         request,
         lambda: choose(request, _acts(request, found, page.viewer.actor))(),
         done=lambda: redirect("team", slug),
-        refused=lambda problem: _render(page, found, Filter(), problem=problem, posted=_posted(request)),
-    )
-
-
-@post_only
-def send_message(request: HttpRequest, slug: str) -> HttpResponse:
-    """Write to an agent; from its own page (`back`) one comes back to that page."""
-    page = Page.open(request, "team", slug)
-    found = find(page, slug, act=True)
-    to, back = fields.text(request.POST, "to", 200), request.POST.get("back", "")
-
-    def send() -> str:
-        body = fields.text(request.POST, "body", fields.MAX_TEXT, needed="Write something first.")
-        sent = actions.send_message(found.pk, to=to, body=body, actor=page.viewer.actor)
-        if crew.is_running(sent.recipient_id or 0):
-            return f"Message for {sent.recipient_name} is on its way."
-        return f"Queued: {sent.recipient_name} is not running now and gets it when next at work."
-
-    posted = {"to": to, "body": request.POST.get("body", "")[: fields.MAX_TEXT]}
-    return perform(
-        request,
-        send,
-        done=lambda: redirect("agent", int(back)) if back.isascii() and back.isdigit() else redirect("team", slug),
-        refused=lambda problem: _render(page, found, Filter(), problem=problem, posted=posted),
+        refused=lambda problem: render(page, found, Filter(), problem=problem, posted=_posted(request)),
     )
 
 
@@ -130,7 +107,7 @@ def _posted(request: HttpRequest) -> dict[str, Any]:
     return {name: request.POST.get(name, "")[:30] for name in ("do", "usd", "tokens")}
 
 
-def _render(
+def render(
     page: Page,
     found: selector.Identity,
     chosen: Filter,
@@ -138,6 +115,7 @@ def _render(
     problem: DomainError | None = None,
     posted: dict[str, Any] | None = None,
 ) -> HttpResponse:
+    """Return the page of a team; with `problem` and `posted` for a form that was refused."""
     tasks = Table() if chosen.view == "table" else Board()
     context = {
         "slug": found.slug,

@@ -103,6 +103,14 @@ class TooLarge(DomainError):
     status = 413
 
 
+class TooMany(DomainError):
+    """Too much of the same in too short a time: a guard against loops."""
+
+    code = "too_many"
+    status = 429
+    retryable = True
+
+
 class LeaseLost(DomainError):
     """This worker no longer holds the run: it must stop at once and write nothing."""
 

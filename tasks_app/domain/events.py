@@ -41,6 +41,10 @@ class EventKind(StrEnum):
     DECISION_NOTIFY_FAILED = "decision.notify_failed"
     MESSAGE_SENT = "message.sent"
     MESSAGE_DELIVERED = "message.delivered"
+    MESSAGE_REFUSED = "message.refused"
+    MESSAGE_STOPPED = "message.stopped"
+    MESSAGE_ACTED = "message.acted"
+    MESSAGE_MODE = "message.mode"
     CONTEXT_SHARED = "context.shared"
     CONTEXT_READ = "context.read"
     CONTEXT_DELETED = "context.deleted"
@@ -87,6 +91,10 @@ EVENT_DATA: dict[EventKind, str] = {
     EventKind.DECISION_NOTIFY_FAILED: "kind, why, tries",
     EventKind.MESSAGE_SENT: "message, sender, recipient",
     EventKind.MESSAGE_DELIVERED: "message, recipient",
+    EventKind.MESSAGE_REFUSED: "sender, recipient, why",
+    EventKind.MESSAGE_STOPPED: "message, seconds",
+    EventKind.MESSAGE_ACTED: "message, sender",
+    EventKind.MESSAGE_MODE: "mode, per_minute, chain",
     EventKind.CONTEXT_SHARED: "name, version",
     EventKind.CONTEXT_READ: "names, how",
     EventKind.CONTEXT_DELETED: "name, version",

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from tasks_app.domain import paths, rule_syntax
+from tasks_app.domain import messaging, paths, rule_syntax
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.leases import GRACE_S
 from tasks_app.domain.text import clean_json
@@ -53,6 +53,10 @@ def _is_number(value: Any) -> bool:
 
 def _folder(value: Any) -> Any:
     return {"path": value} if isinstance(value, str) else value
+
+
+def _mode(value: Any) -> Any:
+    return {"mode": value} if isinstance(value, str) else value
 
 
 def _rule(value: str) -> str:
@@ -155,6 +159,20 @@ class Limits(Strict):
     run_budget: Budget = Field(default=Budget(), description="What one run may use, where its task says nothing else")
 
 
+class Messaging(Strict):
+    """How the agents talk. A text alone is the mode."""
+
+    mode: Literal["mesh", "hub"] = Field(
+        default="mesh", description="Everybody to everybody, or through the lead agent (the human, where there is none)"
+    )
+    per_minute: Annotated[Whole, Field(ge=1, le=600)] = Field(
+        default=messaging.PER_MINUTE, description="Messages from one agent to one other in a minute"
+    )
+    chain: Annotated[Whole, Field(ge=1, le=100)] = Field(
+        default=messaging.CHAIN, description="Replies to replies in a row between agents"
+    )
+
+
 class Permissions(Strict):
     """Permission rules in Claude Code's syntax: deny beats ask beats allow."""
 
@@ -214,6 +232,9 @@ class Plan(Strict):
     limits: Limits = Limits()
     budget: Budget = Budget()
     permissions: Permissions = Permissions()
+    messages: Annotated[Messaging, BeforeValidator(_mode, json_schema_input_type=Literal["mesh", "hub"] | Messaging)] = (
+        Messaging()
+    )
     agents: Annotated[tuple[Agent, ...], Field(min_length=1, max_length=MAX_AGENTS)]
     tasks: Annotated[tuple[Task, ...], Field(min_length=1, max_length=MAX_TASKS)]
     rehearsal: Annotated[str, _text(500, least=1), AfterValidator(_beside)] | None = Field(

@@ -1,14 +1,17 @@
 """The port of one life of a run: what the runner says becomes guarded writes; what the system wants becomes a directive."""
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tasks_app.domain import messaging
 from tasks_app.domain.budget import Level
 from tasks_app.domain.errors import LeaseLost
+from tasks_app.domain.leases import LOOK_S
 from tasks_app.domain.statuses import Reason
 from tasks_app.execution import db, waiting
 from tasks_app.execution.session_store import DatabaseSessionStore
@@ -35,6 +38,7 @@ class RunPort:
         self.held = held
         self.poked = asyncio.Event()  # set by hints; whoever waits looks again
         self.closed = asyncio.Event()
+        self._hinted = asyncio.Event()  # as `poked`, for who looks after urgent messages
         self.waiting: Counter[str] = Counter()  # decision → how many calls of the agent wait for it right now
         self.parking = False  # one request was parked: the process ends, so every other one is parked too
         self.leaving_for: Reason | None = None  # budget or time: why it is told to leave
@@ -131,7 +135,27 @@ class RunPort:
         """Messages that are due, and the system's own words."""
         due = await db.call(messages.take_due, self.held.agent_id, run_id=self.held.id, fence=self.held.fence)
         own, self._notes = self._notes, []
-        return [*own, *(f"[message {m.pk} from {m.sender_name}]\n{m.body}" for m in due)]
+        return [*own, *(_told(m) for m in due)]
+
+    async def interruption(self) -> None:
+        """Look on every hint, and every few seconds without one. An agent that waits for the lead has nothing to stop."""
+        while True:
+            self._hinted.clear()
+            if not any(self.waiting.values()) and await self._is_urgent():
+                return
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._hinted.wait(), LOOK_S)
+
+    async def _is_urgent(self) -> bool:
+        try:
+            return await db.call(messages.is_urgent, self.held.agent_id)
+        except Exception:
+            logger.exception("run %s: urgent messages could not be looked for", self.held.id)
+            return False  # and again in a moment: the run must not end for that
+
+    async def note_interrupted(self) -> None:
+        """Store when it was."""
+        await db.call(messages.note_stopped, self.held.agent_id, run_id=self.held.id, fence=self.held.fence)
 
     async def note_session(self, session_id: str) -> None:
         """Remember the session."""
@@ -156,6 +180,11 @@ class RunPort:
         """Wait until the system wants something else than to go on."""
         await self._changed.wait()
         return self._directive
+
+    def poke(self) -> None:
+        """A hint came: whoever waits looks again."""
+        self.poked.set()
+        self._hinted.set()
 
     def direct(self, directive: Directive) -> None:
         """Tell the runner what the system wants; LOST outranks STOP outranks LEAVE."""
@@ -196,3 +225,15 @@ class RunPort:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self.closed.set()
+
+
+def _told(message: Any) -> str:
+    return messaging.told(
+        message.pk,
+        message.sender_name,
+        message.body,
+        priority=message.priority,
+        everyone=bool(message.broadcast),
+        meant_for=message.meant_for,
+        no_reply=message.no_reply,
+    )

@@ -172,7 +172,7 @@ class Supervisor:
         async for run_id in wake.run_hints():
             port = self._ports.get(run_id)
             if port is not None:
-                port.poked.set()
+                port.poke()
                 self._loop.create_task(self._beat_once())
 
     def leave(self) -> Future[None]:

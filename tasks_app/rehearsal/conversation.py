@@ -20,6 +20,9 @@ NOT_DONE: Final = (
 )
 """How the error results begin that Claude Code 2.1 itself writes for calls which did not run to their end."""
 
+STOPPED: Final = "[crewdesk:stopped]"
+"""What the agent is told when its calls were stopped so that it reads a message: the script goes on with its next turn."""
+
 _ADDED: Final = ("No response requested.", "(no content)", "")
 """Assistant texts that Claude Code adds to a transcript; the model never said them."""
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from tasks_app.rehearsal.conversation import Conversation, Exchange, Result, Use, without_reminders
+from tasks_app.rehearsal.conversation import STOPPED, Conversation, Exchange, Result, Use, without_reminders
 from tasks_app.rehearsal.script_model import Branch, Call, Turn, When
 
 _NOTE: Final = re.compile(r"\[rehearsal:at (\d{1,6})((?: c\d{1,4})*)((?: d\d{1,4})*)\]")
@@ -100,6 +100,9 @@ class Position:
             self.finished = not self.calls if self.turn.call else self.said
         elif exchange.played:
             self.finished = True  # the closing words
+        if exchange.played and any(text.startswith(STOPPED) for text in exchange.told):
+            self.calls.clear()
+            self.finished = True
         self.told.extend(exchange.told)
         self._grow(exchange, conversation)
 

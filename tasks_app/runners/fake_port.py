@@ -74,6 +74,8 @@ class FakePort:
     sessions: list[str] = field(default_factory=list)
     pids: list[int] = field(default_factory=list)
     due: list[str] = field(default_factory=list)  # notes to hand over
+    urgent: asyncio.Event = field(default_factory=asyncio.Event)  # set: what is due is to stop the agent
+    interrupted: int = 0  # how often it was seen stopped for a note
     on_step: Callable[[StepDraft], None] | None = None
     flushed: int = 0
     _directive: Directive = Directive.GO_ON
@@ -123,7 +125,17 @@ class FakePort:
         """Hand over what is due, once."""
         self._check()
         due, self.due = self.due, []
+        self.urgent.clear()
         return due
+
+    async def interruption(self) -> None:
+        """Wait for something urgent."""
+        await self.urgent.wait()
+
+    async def note_interrupted(self) -> None:
+        """Count it."""
+        self._check()
+        self.interrupted += 1
 
     async def note_session(self, session_id: str) -> None:
         """Keep the session."""

@@ -175,6 +175,12 @@ class Port(Protocol):
     async def notes(self) -> Sequence[str]:
         """Messages that are due for this agent now, each handed over exactly once; ready to put into its context."""
 
+    async def interruption(self) -> None:
+        """Return when a message waits for which the agent's tool is to be stopped now; `notes` then hands it over."""
+
+    async def note_interrupted(self) -> None:
+        """What the agent did was seen stopped for the messages that wait; called before `notes`."""
+
     async def note_session(self, session_id: str) -> None:
         """Remember the session of this run, so that any worker can resume it."""
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from tasks_app.domain.messaging import Priority
 from tasks_app.domain.statuses import RunStatus, TaskStatus
 from tasks_app.models import Dependency, Message, Run, Task
 
@@ -85,5 +86,14 @@ def is_running(agent_id: int) -> bool:
 
 def recent_messages(agent_id: int, *, limit: int = 20) -> list[Mapping[str, Any]]:
     """Return the latest messages to the agent, oldest first."""
-    rows = Message.objects.filter(recipient_id=agent_id).order_by("-created_at")[:limit]
-    return [{"from": m.sender_name, "at": m.created_at.isoformat(timespec="seconds"), "message": m.body} for m in reversed(rows)]
+    rows = Message.objects.filter(recipient_id=agent_id).exclude(priority=Priority.STATUS.value).order_by("-created_at")[:limit]
+    return [
+        {
+            "id": m.pk,
+            "from": m.sender_name,
+            "at": m.created_at.isoformat(timespec="seconds"),
+            "message": m.body,
+            **({"no_reply": True} if m.no_reply else {}),
+        }
+        for m in reversed(rows)
+    ]

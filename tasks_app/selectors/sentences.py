@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import DecisionKind, Reason
 from tasks_app.domain.text import one_line
-from tasks_app.selectors import telling
+from tasks_app.selectors import message_sentences, telling
 from tasks_app.selectors.journal import Entry, Request
 from tasks_app.selectors.telling import Part, Said, Say, always, asked, because, count, for_its_reason, person, reason, say, told
 
@@ -214,11 +214,6 @@ def _budget_changed(entry: Entry) -> Said:
     return say(f"{{who}} {how.replace('PLACE', BUDGETS.get(scope, 'the attempt'))} {{amount}}", amount=amount)
 
 
-def _message_sent(entry: Entry) -> Said:
-    recipient = entry.data.get("recipient") or "the team"
-    return told("{sender} wrote to {to}", entry.message, sender=person(entry, str(entry.data.get("sender", ""))), to=recipient)
-
-
 def _context_shared(entry: Entry) -> Said:
     again = f", version {entry.data['version']}" if entry.data.get("version", 1) != 1 else ""
     return say("{who} shared “{name}” with the team{again}", name=entry.data.get("name", ""), again=again)
@@ -282,8 +277,7 @@ SENTENCES: Mapping[str, Say] = {
     EventKind.DECISION_EXPIRED: _about("Nobody answered REQUEST in time; that counts as a refusal"),
     EventKind.DECISION_NOTIFIED: _about("On-call was told of REQUEST, which has waited for long"),
     EventKind.DECISION_NOTIFY_FAILED: _about("On-call could not be told of REQUEST", "why"),
-    EventKind.MESSAGE_SENT: _message_sent,
-    EventKind.MESSAGE_DELIVERED: lambda e: told("{to} got a message", e.message, to=e.data.get("recipient") or "The agent"),
+    **message_sentences.SENTENCES,
     EventKind.CONTEXT_SHARED: _context_shared,
     EventKind.CONTEXT_READ: _context_read,
     EventKind.CONTEXT_DELETED: lambda e: say("{who} deleted “{name}” from what the team shares", name=e.data.get("name", "")),

@@ -1,5 +1,6 @@
 """Messages: notes between agents, or between the lead and an agent; each is handed over exactly once."""
 
+from dataclasses import dataclass
 from functools import partial
 
 from django.db import transaction
@@ -7,22 +8,32 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from tasks_app import wake
-from tasks_app.domain.errors import Forbidden, Invalid, LeaseLost, NotFound, TooLarge
+from tasks_app.domain import messaging
+from tasks_app.domain.errors import Conflict, Invalid, LeaseLost, NotFound, TooLarge
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.ids import MESSAGE_PREFIX, new_id
-from tasks_app.domain.names import suggest
+from tasks_app.domain.messaging import LEAD, LIMIT, Priority
 from tasks_app.domain.statuses import RunStatus
 from tasks_app.domain.text import clean, mask_secrets
-from tasks_app.models import Agent, Message, Run
-from tasks_app.services import events, keys
+from tasks_app.models import Agent, Event, Message, Run
+from tasks_app.services import clock, events, keys, talk
+from tasks_app.services.talk import Ends
 
-LIMIT = 100_000
-"""Longest body in characters."""
-LEAD = "lead"
-PRIORITIES = ("normal", "interrupt")
+PRIORITIES = tuple(priority.value for priority in Priority)
+NOTE_LIMIT = 2_000
 
 
-@transaction.atomic
+@dataclass(frozen=True)
+class Draft:
+    """What is written: `reply_to` is the id of what it answers; `dedupe_key` makes it the same one when it is sent again."""
+
+    body: str
+    priority: str = Priority.NORMAL
+    reply_to: str = ""
+    no_reply: bool = False
+    dedupe_key: str | None = None
+
+
 def send(
     team_id: int,
     *,
@@ -32,77 +43,102 @@ def send(
     priority: str = "normal",
     actor: str,
     dedupe_key: str | None = None,
+    reply_to: str = "",
+    no_reply: bool = False,
 ) -> Message:
-    """Store a message for an agent of the team, or for the lead (`lead`).
+    """Store a message for an agent of the team, for the lead (`lead`) or for everyone (`all`: then the first of them).
 
     Raises `Invalid` for an unknown name (with a suggestion) or an empty body, `Forbidden` for an agent of another team,
-    `TooLarge`. The same `dedupe_key` again returns the first message.
+    `TooLarge`, `TooMany` for a loop. The same `dedupe_key` again returns the first message.
     """
-    text = mask_secrets(clean(body)).strip()
-    _check(text, priority)
+    return post(
+        team_id, Draft(body, priority, reply_to, no_reply, dedupe_key), sender_agent_id=sender_agent_id, to=to, actor=actor
+    )[0]
+
+
+@transaction.atomic
+def post(team_id: int, draft: Draft, *, sender_agent_id: int | None, to: str, actor: str) -> list[Message]:
+    """Store a message for each whom `to` means; the same errors as `send`."""
+    name = clean(to).strip()
+    to_all = name.lower() in messaging.EVERYONE
+    body = mask_secrets(clean(draft.body)).strip()
+    _check(body, draft.priority, messaging.BROADCAST_LIMIT if to_all else LIMIT)
     events.lock(team_id)
-    if dedupe_key and (known := Message.objects.filter(team_id=team_id, dedupe_key=dedupe_key[:120]).first()):
-        return known
-    sender, recipient = _ends(team_id, sender_agent_id, clean(to).strip())
-    message = Message.objects.create(
-        pk=new_id(MESSAGE_PREFIX),
-        team_id=team_id,
-        sender=sender,
-        sender_name=sender.name if sender else LEAD,
-        recipient=recipient,
-        recipient_name=recipient.name if recipient else LEAD,
-        body=text,
-        priority=priority,
-        dedupe_key=dedupe_key[:120] if dedupe_key else None,
-        created_at=timezone.now(),
+    key = draft.dedupe_key[:100] if draft.dedupe_key else None
+    if key and (known := Message.objects.filter(Q(dedupe_key=key) | Q(dedupe_key__startswith=f"{key}:to:"), team_id=team_id)):
+        return list(known)
+    if to_all:
+        sender = Agent.objects.filter(pk=sender_agent_id).first() if sender_agent_id else None
+        pairs = [Ends(sender, agent) for agent in talk.everyone(team_id, sender_agent_id)]
+    else:
+        pairs = [talk.ends(team_id, sender_agent_id, name)]
+    parent = None if to_all else talk.parent(team_id, pairs[0], clean(draft.reply_to).strip())
+    depth = parent.depth + 1 if parent and sender_agent_id else 0
+    talk.guard(team_id, pairs, depth=depth)
+    priority = draft.priority
+    if sender_agent_id and priority == Priority.NORMAL and messaging.is_chatter(body):
+        priority = Priority.STATUS.value
+    made = _store(
+        team_id, pairs, Draft(body, priority, "", draft.no_reply or (to_all and bool(sender_agent_id)), key), parent, depth
     )
-    _tell(message, actor)
-    return message
+    for message in made:
+        _tell(message, actor)
+    if parent is not None:
+        Message.objects.filter(pk=parent.pk, answered_at=None).update(answered_at=made[0].created_at)
+    return made
 
 
-def _ends(team_id: int, sender_agent_id: int | None, to: str) -> tuple[Agent | None, Agent | None]:
-    """Sender and recipient; None is the lead."""
-    sender = Agent.objects.filter(pk=sender_agent_id).first() if sender_agent_id else None
-    recipient = None if sender and to.lower() in (LEAD, "the lead", "human") else _recipient(team_id, to)
-    if sender and recipient and sender.pk == recipient.pk:
-        raise Invalid("You cannot send a message to yourself.", field="to")
-    return sender, recipient
+def _store(team_id: int, pairs: list[Ends], draft: Draft, parent: Message | None, depth: int) -> list[Message]:
+    now, many, first = clock.now(), len(pairs) > 1, new_id(MESSAGE_PREFIX)
+    return Message.objects.bulk_create(
+        [
+            Message(
+                pk=first if place == 0 else new_id(MESSAGE_PREFIX),
+                team_id=team_id,
+                sender=pair.sender,
+                sender_name=pair.sender.name if pair.sender else LEAD,
+                recipient=pair.recipient,
+                recipient_name=pair.recipient.name if pair.recipient else LEAD,
+                body=draft.body,
+                priority=draft.priority,
+                no_reply=draft.no_reply,
+                reply_to=parent,
+                depth=depth,
+                broadcast=first if many else "",
+                meant_for=pair.meant_for,
+                dedupe_key=f"{draft.dedupe_key}:to:{place}" if draft.dedupe_key and many else draft.dedupe_key,
+                created_at=now,
+            )
+            for place, pair in enumerate(pairs)
+        ]
+    )
 
 
 def _tell(message: Message, actor: str) -> None:
-    touched = {keys.messages(message.team_id)} | {keys.agent(a.pk) for a in (message.sender, message.recipient) if a}
     data = {"message": message.pk, "sender": message.sender_name, "recipient": message.recipient_name}
-    events.append(message.team_id, EventKind.MESSAGE_SENT, actor=actor, keys=touched, data=data)
+    events.append(message.team_id, EventKind.MESSAGE_SENT, actor=actor, keys=_touched(message), data=data)
+    if message.priority == Priority.STATUS:
+        return
     run = Run.objects.filter(agent_id=message.recipient_id or 0, status=RunStatus.RUNNING.value).first()
     if run is not None:
         transaction.on_commit(partial(wake.run, run.pk), robust=True)
 
 
-def _check(text: str, priority: str) -> None:
+def _touched(message: Message) -> set[str]:
+    return {keys.messages(message.team_id)} | {keys.agent(pk) for pk in (message.sender_id, message.recipient_id) if pk}
+
+
+def _check(text: str, priority: str, limit: int) -> None:
     if not text:
         raise Invalid("The message is empty.", field="message")
-    if len(text) > LIMIT:
-        raise TooLarge(f"The message has {len(text):,} characters; at most {LIMIT:,} are taken.", field="message")
+    if len(text) > limit:
+        raise TooLarge(f"The message has {len(text):,} characters; at most {limit:,} are taken.", field="message")
     if priority not in PRIORITIES:
         raise Invalid(f"Priority is one of {', '.join(PRIORITIES)}.", field="priority")
 
 
-def _recipient(team_id: int, wanted: str) -> Agent:
-    names = list(Agent.objects.filter(team_id=team_id).values_list("name", flat=True))
-    found = (
-        Agent.objects.filter(team_id=team_id, name=wanted).first()
-        or Agent.objects.filter(team_id=team_id, name__iexact=wanted).first()
-    )
-    if found:
-        return found
-    if Agent.objects.exclude(team_id=team_id).filter(name__iexact=wanted).exists() and not suggest(wanted, names):
-        raise Forbidden("That agent is not in this team.", field="to")
-    hint = suggest(wanted, names)
-    raise Invalid(
-        f"There is no agent “{wanted[:60]}” in this team."
-        + (f" Did you mean {hint}?" if hint else f" There are: {', '.join(names)}."),
-        field="to",
-    )
+def _due(agent_id: int) -> QuerySet[Message]:
+    return Message.objects.filter(recipient_id=agent_id).exclude(priority=Priority.STATUS.value)
 
 
 def take_due(agent_id: int, *, run_id: str, fence: int) -> list[Message]:
@@ -111,22 +147,20 @@ def take_due(agent_id: int, *, run_id: str, fence: int) -> list[Message]:
     One that an earlier life took but whose transcript never held it (`read_at` is null) is handed over again.
     """
     mine = Q(delivered_run=run_id, delivered_fence=fence)
-    due = Message.objects.filter(recipient_id=agent_id).filter(Q(delivered_at=None) | Q(read_at=None) & ~mine)
+    due = _due(agent_id).filter(Q(delivered_at=None) | Q(read_at=None) & ~mine)
     return _take(due, agent_id, run_id, fence) if due.exists() else []  # this is asked often: no lock where nothing waits
 
 
 @transaction.atomic
 def _take(waiting: QuerySet[Message], agent_id: int, run_id: str, fence: int) -> list[Message]:
-    events.lock(Agent.objects.values_list("team_id", flat=True).get(pk=agent_id))
-    if not Run.objects.filter(pk=run_id, agent_id=agent_id, fence=fence, status=RunStatus.RUNNING.value).exists():
-        raise LeaseLost(f"Run {run_id} belongs to another worker now.")
+    _hold(agent_id, run_id, fence)
     due = list(waiting.all())
     for message in due:
         Message.objects.filter(pk=message.pk).update(delivered_at=timezone.now(), delivered_run=run_id, delivered_fence=fence)
         events.append(
             message.team_id,
             EventKind.MESSAGE_DELIVERED,
-            keys=(keys.messages(message.team_id), keys.agent(agent_id)),
+            keys=_touched(message),
             run_id=run_id,
             agent_id=agent_id,
             data={"message": message.pk, "recipient": message.recipient_name},
@@ -134,14 +168,74 @@ def _take(waiting: QuerySet[Message], agent_id: int, run_id: str, fence: int) ->
     return due
 
 
+def _hold(agent_id: int, run_id: str, fence: int) -> None:
+    events.lock(Agent.objects.values_list("team_id", flat=True).get(pk=agent_id))
+    if not Run.objects.filter(pk=run_id, agent_id=agent_id, fence=fence, status=RunStatus.RUNNING.value).exists():
+        raise LeaseLost(f"Run {run_id} belongs to another worker now.")
+
+
+def is_urgent(agent_id: int) -> bool:
+    """Whether a message waits for the agent that is to stop what it does."""
+    return _due(agent_id).filter(priority=Priority.INTERRUPT.value, delivered_at=None).exists()
+
+
+@transaction.atomic
+def note_stopped(agent_id: int, *, run_id: str, fence: int) -> None:
+    """What the agent did was seen stopped for the urgent messages that wait for it. Raises `LeaseLost`."""
+    _hold(agent_id, run_id, fence)
+    now, lives = clock.now(), Event.objects.filter(run_id=run_id, kind=EventKind.RUN_STARTED.value)
+    began = lives.order_by("-seq").values_list("at", flat=True).first()
+    for message in _due(agent_id).filter(priority=Priority.INTERRUPT.value, delivered_at=None, stopped_at=None):
+        since = max(message.created_at, began) if began else message.created_at
+        seconds = round(max(0.0, (now - since).total_seconds()), 2)
+        Message.objects.filter(pk=message.pk).update(stopped_at=now, stop_s=seconds)
+        data = {"message": message.pk, "seconds": seconds}
+        touched = _touched(message)
+        events.append(message.team_id, EventKind.MESSAGE_STOPPED, keys=touched, run_id=run_id, agent_id=agent_id, data=data)
+
+
 def mark_read(message_ids: list[str], *, run_id: str) -> None:
     """The resumable transcript of the run they were handed to holds them."""
     Message.objects.filter(pk__in=message_ids, delivered_run=run_id, read_at=None).update(read_at=timezone.now())
 
 
+@transaction.atomic
+def act_on(message_id: str, *, team_id: int, agent_id: int | None, note: str, actor: str) -> Message:
+    """Its recipient (None: the human) says that it acted on a message. Raises `NotFound`, or `Conflict` the second time."""
+    message = Message.objects.filter(pk=clean(message_id)[:16], team_id=team_id, recipient_id=agent_id).first()
+    if message is None:
+        raise NotFound("There is no such message to you.", field="message_id")
+    events.lock(team_id)
+    text, now = mask_secrets(clean(note)).strip()[:NOTE_LIMIT], timezone.now()
+    if not Message.objects.filter(pk=message.pk, acted_at=None).update(acted_at=now, acted_note=text):
+        raise Conflict(f"You have said already that you acted on {message.pk}.")
+    data = {"message": message.pk, "sender": message.sender_name}
+    events.append(team_id, EventKind.MESSAGE_ACTED, actor=actor, keys=_touched(message), agent_id=agent_id, data=data)
+    return get(message.pk)
+
+
+@transaction.atomic
+def pass_on(message_id: str, *, team_id: int, actor: str) -> Message:
+    """The human, as the hub, lets a message reach the agent that it was meant for, from its own sender. Raises `Conflict`."""
+    events.lock(team_id)
+    message = get(message_id)
+    if message.team_id != team_id or message.recipient_id is not None or not message.meant_for:
+        raise NotFound("There is no such message to pass on.")
+    target = Agent.objects.filter(team_id=team_id, name=message.meant_for).first()
+    if target is None:
+        raise NotFound(f"{message.meant_for} is not in this team any more.")
+    note = f"passed on to {message.meant_for}"
+    if not Message.objects.filter(pk=message.pk, acted_at=None).update(acted_at=timezone.now(), acted_note=note):
+        raise Conflict("This message was dealt with already.")
+    draft = Draft(message.body, message.priority, "", message.no_reply)
+    (passed,) = _store(team_id, [Ends(message.sender, target)], draft, None, message.depth)
+    _tell(passed, actor)
+    return passed
+
+
 def get(message_id: str) -> Message:
     """Return the message; raises NotFound."""
-    message = Message.objects.filter(pk=message_id).first()
+    message = Message.objects.filter(pk=clean(message_id)[:16]).first()
     if message is None:
         raise NotFound("This message does not exist.")
     return message

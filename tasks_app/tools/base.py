@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from tasks_app.domain.errors import NotFound
+from tasks_app.domain.errors import DomainError, NotFound
 from tasks_app.domain.ids import parse_task_label, task_label
 from tasks_app.domain.statuses import DecisionKind
 from tasks_app.runners.port import ToolSpec
@@ -49,6 +49,8 @@ class CrewTool:
     asks: DecisionKind | None = None
     writes: bool = True
     """Whether it changes anything: then it is refused to a life that no longer holds the run, and is all or nothing."""
+    refused: Callable[[Caller, Any, DomainError], None] | None = None
+    """Called after a refusal, outside of what it undid: to tell the people who watch."""
     once: Callable[[Any], Any] | None = None
     """For a tool whose repetition would do something twice: what of the arguments makes a call the same one, as JSON;
     None where this call may be repeated."""

@@ -43,6 +43,8 @@ def call(name: str, caller: Caller, arguments: Mapping[str, Any], tool_use_id: s
     except LeaseLost:
         raise
     except DomainError as error:
+        if tool.refused is not None:
+            tool.refused(caller, parsed, error)
         return f"Refused: {_words(error)}", True
 
 

@@ -48,10 +48,23 @@ def _atlas(lead: Any) -> dict[str, Any]:
     permission = make.DecisionFactory(run=late, notified_at=make.ago(minutes=1))
     ended = make.TeamFactory(name="Cygnus", slug="cygnus", lead=lead, archived_at=make.ago(hours=1))
     make.TaskFactory(team=ended, done=True)
-    make.MessageFactory(team=team, sender=ada, recipient=ben)
+    _messages(team, ada, ben)
     for kind in ("team.started", "task.claimed", "decision.opened"):
         make.EventFactory(team=team, kind=kind, actor="user:anna", task_number=20, agent_id=ada.pk)
     return {"task": failed.pk, "agent": ada.pk, "permission": permission.pk, "run": run.pk}
+
+
+def _messages(team: Any, ada: Any, ben: Any) -> None:
+    """One at each stage, an interrupt with its seconds, and mail of the lead."""
+    at = {name: make.ago(minutes=n) for n, name in enumerate(("acted_at", "answered_at", "read_at", "delivered_at"), 1)}
+    make.MessageFactory(team=team, sender=ada, recipient=ben)
+    asked = make.MessageFactory(team=team, sender=None, recipient=ben, body="Which port?", created_at=make.ago(minutes=9), **at)
+    make.MessageFactory(
+        team=team, sender=None, recipient=ada, body="Stop: the folder is wrong.", priority="interrupt", stop_s=0.8,
+        created_at=make.ago(minutes=6), **dict.fromkeys(("stopped_at", "delivered_at", "read_at"), make.ago(minutes=5)),
+    )  # fmt: skip
+    make.MessageFactory(team=team, sender=ben, recipient=None, body="May I drop the table?", meant_for="ada", reply_to=asked)
+    make.MessageFactory(team=team, sender=ben, recipient=ada, body="Thanks, got it.", priority="status")
 
 
 DOSSIER = {

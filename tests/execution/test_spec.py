@@ -146,7 +146,7 @@ def test_limits_models_and_tools_come_from_team_agent_and_run(crew):
     found = build(held)
     assert (found.model, found.max_turns, found.builtin_tools) == ("sonnet", 40, ("Read", "Bash"))
     assert found.max_budget_usd == pytest.approx(3.0)
-    assert len(found.tools) == 12
+    assert len(found.tools) == 13
     Run.objects.update(model_override="haiku", budget_waived=True)
     found = build(held)
     assert (found.model, found.max_budget_usd) == ("haiku", None)

@@ -66,6 +66,14 @@ def test_after_a_crash_the_turn_is_played_again_whether_or_not_its_call_is_still
         assert commands(story.ask()) == ["b"]
 
 
+def test_a_call_that_was_stopped_for_an_urgent_message_is_not_made_again() -> None:
+    story = Story(*TWO)
+    story.hears()
+    story.cut_off("")
+    story.told("[crewdesk:stopped] What you were doing was stopped.\n\n[message m12345678 from lead, urgent]\nStop.")
+    assert commands(story.ask()) == ["b"]
+
+
 def test_a_text_left_over_from_a_crash_is_not_said_twice() -> None:
     story = Story(*TWO)
     story.messages.append({"role": "assistant", "content": [{"type": "text", "text": "One."}]})

@@ -11,9 +11,9 @@ pytestmark = pytest.mark.django_db
 BIG = "🚀é漢" * 350_000
 
 
-def test_there_are_twelve_tools_and_each_says_what_it_does_in_a_schema():
+def test_there_are_thirteen_tools_and_each_says_what_it_does_in_a_schema():
     specs = {spec.name: spec for spec in registry.specs()}
-    tasks_and_messages = "TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate SendMessage ReadMessages"
+    tasks_and_messages = "TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate SendMessage ReadMessages MessageDone"
     assert set(specs) == {*tasks_and_messages.split(), *["Escalate", "ShareContext", "ReadContext", "SaveCheckpoint"]}
     for spec in specs.values():
         assert spec.description.endswith(".")
@@ -78,8 +78,10 @@ BAD = [
     (
         "SendMessage",
         {"to": "builder-2", "message": "x", "priority": "now"},
-        ("priority: Input should be 'normal' or 'interrupt'",),
+        ("priority: Input should be 'normal', 'interrupt' or 'status'",),
     ),
+    ("SendMessage", {"to": "builder-2", "message": "x", "reply_to": "m00000000"}, ("There is no message m00000000 to you",)),
+    ("MessageDone", {"message_id": BIG}, ("There is no such message to you",)),
     ("Escalate", {"problem": "x", "options": [{"effect": "y"}]}, ("options.0.label: Field required",)),
     ("ShareContext", {"name": "", "value": 1}, ("name must have 1 to 120",)),
     ("ShareContext", {"name": "x" * 121, "value": 1}, ("name must have 1 to 120",)),
@@ -123,6 +125,7 @@ WRITES = {
     "TaskUpdate": {"taskId": "1", "subject": "New"},
     "TaskStop": {"task_id": "1"},
     "SendMessage": {"to": "builder-2", "message": "x"},
+    "MessageDone": {"message_id": "m00000000"},
     "ShareContext": {"name": "x", "value": 1},
     "ReadContext": {"name": "x"},
     "SaveCheckpoint": {"name": "x"},

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tasks_app.models import Checkpoint, Dependency, Event, Message, Run, Task
+from tasks_app.models import Checkpoint, Dependency, Event, Message, Run, Task, Team
 from tasks_app.services import messages, tasks
 from tests import factories
 from tests.services import world
@@ -144,3 +144,27 @@ def test_hostile_text_goes_through_exact_where_it_is_valid(me, crew):
     """N20"""
     good(me, "SendMessage", to="builder-2", message="현\ud99c 보유현황 👩‍👩‍👧‍👦 \0 end")
     assert Message.objects.get().body == "현\ufffd 보유현황 👩‍👩‍👧‍👦  end"
+
+
+def test_a_message_that_the_guard_holds_back_is_told_to_the_agent_and_to_people(me, crew):
+    Team.objects.filter(pk=crew.team.pk).update(messaging={"per_minute": 2})
+    for n in range(2):
+        good(me, "SendMessage", to="builder-2", message=f"Look at {n}")
+    assert "You have sent builder-2 2 messages within a minute" in bad(me, "SendMessage", to="builder-2", message="And this")
+    assert Message.objects.count() == 2
+    assert Event.objects.get(kind="message.refused").data["recipient"] == "builder-2"
+
+
+def test_a_message_to_everyone_through_the_hub_and_a_status_say_where_they_went(me, crew):
+    assert "builder-2" in good(me, "SendMessage", to="all", message="Frozen.")
+    assert "No agent is told" in good(me, "SendMessage", to="builder-2", message="Thanks!")
+    Team.objects.filter(pk=crew.team.pk).update(messaging={"mode": "hub"})
+    assert "go through lead: it was sent to lead, meant for builder-2" in good(me, "SendMessage", to="builder-2", message="Hi.")
+
+
+def test_an_agent_says_what_it_did_about_a_message(me, crew):
+    sent = messages.send(crew.team.pk, sender_agent_id=None, to="builder-1", body="Use port 81.", actor="user:ada")
+    assert json.loads(good(me, "ReadMessages"))[0]["id"] == sent.pk
+    assert "you acted on the message of lead" in good(me, "MessageDone", message_id=sent.pk, did="Port 81 now.")
+    assert Message.objects.get().acted_note == "Port 81 now."
+    assert "said already" in bad(me, "MessageDone", message_id=sent.pk)

@@ -14,7 +14,6 @@ from typing import Any
 from claude_agent_sdk import (
     AssistantMessage,
     ClaudeSDKClient,
-    CLIJSONDecodeError,
     Message,
     RateLimitEvent,
     ResultMessage,
@@ -25,7 +24,7 @@ from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.statuses import TRANSIENT, Reason, StepKind
 from tasks_app.runners.claude import ending, options, stream
 from tasks_app.runners.claude.content import kept
-from tasks_app.runners.claude.desk import Desk
+from tasks_app.runners.claude.desk import STOPPED, Desk
 from tasks_app.runners.claude.emitter import Emitter
 from tasks_app.runners.claude.launcher import Launch
 from tasks_app.runners.claude.limits import Limits
@@ -69,6 +68,7 @@ class Conversation:
     last: Outcome | None = None  # what the last result of ours meant
     connecting: asyncio.Task[None] | None = None
     reader: asyncio.Task[None] | None = None
+    urgent: asyncio.Task[None] | None = None  # ends when a message waits that is to stop what runs
 
     def __post_init__(self) -> None:
         self.session_id = self.start.session_id if self.start.resume else None
@@ -101,6 +101,7 @@ class Conversation:
             if not await self._connected(watch):
                 return ENDINGS[watch.result()]
             await self._say(prompt, "crewdesk")
+            self._look_out()
             self.reader = asyncio.create_task(self._read())
             self.reader.add_done_callback(lambda _: self.woken.set())
             return await self._until_over(watch)
@@ -108,6 +109,8 @@ class Conversation:
             return ENDINGS[Directive.LOST]
         finally:
             watch.cancel()
+            if self.urgent is not None:
+                self.urgent.cancel()
 
     async def _connected(self, watch: asyncio.Task[Directive]) -> bool:
         """Start the process; False when the run has to end before that is done: an early stop must not be lost [N38]."""
@@ -139,6 +142,8 @@ class Conversation:
                 return ENDINGS[Directive.LEAVE]
             if self.last is not None and self.last.kind is OutcomeKind.FAILED:
                 return self.last
+            if self.urgent is not None and self.urgent.done():
+                await self._hear()
             if self.turns.over and not await self._deliver_notes():
                 return self.last or self._silent()
             if self.reader is not None and self.reader.done() and not self.turns.over:
@@ -174,14 +179,36 @@ class Conversation:
             await self._interrupt()
         return PARKED
 
-    async def _interrupt(self) -> None:
-        """Interrupt the turn and its agents in the background; wait for each to say that it has ended, but not for ever [N38]."""
+    def _look_out(self) -> None:
+        self.urgent = asyncio.create_task(self.port.interruption())
+        self.urgent.add_done_callback(lambda _: self.woken.set())
+
+    async def _hear(self) -> None:
+        """Stop what runs for a message that cannot wait, and give it as the next turn. A hook may have given it meanwhile."""
+        if (problem := self.urgent.exception() if self.urgent else None) is not None:
+            raise problem
+        self.desk.interrupting = True
+        try:
+            async with self.desk.handing:
+                stopped = not self.turns.resting and await self._interrupt()
+            if stopped:
+                await self.port.note_interrupted()
+            await self._deliver_notes(STOPPED if stopped else "")
+        finally:
+            self.desk.interrupting = False
+        self._look_out()
+
+    async def _interrupt(self) -> bool:
+        """Interrupt the turn and its agents in the background; wait for each to say that it has ended, but not for ever [N38].
+
+        Return whether all did.
+        """
         self.turns.interrupted()
         seen = self.turns.seen
         with suppress(Exception):
             async with asyncio.timeout(self.limits.interrupt_s):
                 await self.client.interrupt()
-        await self._settled(lambda: self.turns.ended_since(seen) and not self.turns.agents_left, self.limits.interrupt_s)
+        return await self._settled(lambda: self.turns.ended_since(seen) and not self.turns.agents_left, self.limits.interrupt_s)
 
     async def _settled(self, ended: Callable[[], bool], patience_s: float) -> bool:
         """Whether within `patience_s` it `ended`, or there is nothing that could."""
@@ -209,11 +236,11 @@ class Conversation:
 
         await self.client.query(message())
 
-    async def _deliver_notes(self) -> bool:
-        """Give the idle agent what is due for it as its next turn; whether there was anything."""
+    async def _deliver_notes(self, before: str = "") -> bool:
+        """Give the idle agent what is due for it as its next turn, with words `before` it; whether there was anything."""
         notes = await self.port.notes()
-        if notes:
-            await self._say("\n\n".join(notes), "message")
+        if notes or before:
+            await self._say("\n\n".join([*([before] if before else []), *notes]), "message")
         return bool(notes)
 
     async def _stored(self, tool_use_id: str) -> bool:
@@ -270,9 +297,4 @@ class Conversation:
     def _broken(self) -> Broken:
         """Say how reading ended: a line too long, or the process dead."""
         problem = self.reader.exception() if self.reader is not None and not self.reader.cancelled() else None
-        raw = f"{ending.sentence(problem) if problem else 'end of stream'}\n{self.stderr.text()}"
-        if isinstance(problem, CLIJSONDecodeError):
-            reason, detail = Reason.OUTPUT_TOO_LARGE, "Claude Code sent more in one message than can be read."
-        else:
-            reason, detail = Reason.CRASHED, "The Claude Code process ended in the middle of its work."
-        return Broken(ending.broken(reason, detail, raw=raw, result=self.heard.said, session_id=self.session_id))
+        return Broken(ending.cut_off(problem, self.stderr.text(), result=self.heard.said, session_id=self.session_id))

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from claude_agent_sdk import PermissionResultDeny
 
@@ -14,6 +14,10 @@ log = logging.getLogger(__name__)
 
 PARKED = "Parked: the lead will decide later. Stop here; nothing was rejected. You will be told what was decided."
 ENDING = "This run is being ended. Stop here."
+STOPPED = (
+    "[crewdesk:stopped] What you were doing was stopped so that you read this at once. Where the conversation says that the user "
+    "rejected or interrupted a call, nothing was rejected. Whether that call took effect is unknown: look before you repeat it."
+)
 WITHDRAWN = (
     "Nobody decided on this: the request was withdrawn{why}. The lead did not deny it. "
     "Go on without it, or ask again if you cannot."
@@ -33,6 +37,8 @@ class Desk:
     parked: bool = False
     lost: bool = False
     closed: bool = False  # the run is being stopped: nothing is asked any more
+    interrupting: bool = False  # the turn is being stopped for a message, and a hook's words would be lost with it
+    handing: asyncio.Lock = field(default_factory=asyncio.Lock)  # held while a hook takes what is due
 
     @property
     def ends(self) -> bool:

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from claude_agent_sdk import AssistantMessage, RateLimitEvent, ResultMessage, TextBlock
+from claude_agent_sdk import AssistantMessage, CLIJSONDecodeError, RateLimitEvent, ResultMessage, TextBlock
 
 from tasks_app.domain.statuses import Reason
 from tasks_app.domain.text import clean, clean_json, mask_secrets, one_line
@@ -168,3 +168,13 @@ def _raw(result: ResultMessage) -> str:
 
 def _bounded(text: str) -> str:
     return mask_secrets(clean(text[:RAW]))
+
+
+def cut_off(problem: BaseException | None, stderr: str, *, result: str, session_id: str | None) -> Outcome:
+    """Return the outcome of a process whose output ended: by a line too long (`problem`), or because it died."""
+    raw = f"{sentence(problem) if problem else 'end of stream'}\n{stderr}"
+    if isinstance(problem, CLIJSONDecodeError):
+        reason, detail = Reason.OUTPUT_TOO_LARGE, "Claude Code sent more in one message than can be read."
+    else:
+        reason, detail = Reason.CRASHED, "The Claude Code process ended in the middle of its work."
+    return broken(reason, detail, raw=raw, result=result, session_id=session_id)

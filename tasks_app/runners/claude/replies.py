@@ -44,9 +44,12 @@ class Replies:
         return {"hookSpecificOutput": {"hookEventName": given["hook_event_name"], "additionalContext": text}}
 
     async def _due(self, given: Mapping[str, Any]) -> list[str]:
-        if given.get("agent_id") or self.desk.ends:
+        if given.get("agent_id"):
             return []
-        notes = list(await self.port.notes())
+        async with self.desk.handing:
+            if self.desk.ends or self.desk.interrupting:
+                return []
+            notes = list(await self.port.notes())
         self.emitter.add([StepDraft(StepKind.PROMPT, kept(note).text, {"from": "message"}) for note in notes])
         return notes
 

@@ -1,0 +1,125 @@
+"""Messages: priorities, receipts, the rules that stop loops and chatter, and the words in which an agent is given one."""
+
+import datetime as dt
+import json
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+LIMIT: Final = 100_000
+"""Longest body in characters."""
+BROADCAST_LIMIT: Final = 20_000
+"""Longest body of a message to everyone: it is stored, and read, once per agent."""
+LEAD: Final = "lead"
+LEAD_NAMES: Final = frozenset({LEAD, "the lead", "human", "user"})
+EVERYONE: Final = frozenset({"all", "everyone"})
+LEAD_ROLE: Final = "lead"
+"""The role of an agent through whom a team in hub mode talks; without one it is the human."""
+RATE_S: Final = 60.0
+"""The time over which messages of a pair are counted."""
+CHAIN_S: Final = 1800.0
+"""A message counts as a reply to the newest one from the other side that is not older than this."""
+PER_MINUTE: Final = 10
+CHAIN: Final = 8
+
+
+class Mode(StrEnum):
+    """Who may write to whom."""
+
+    MESH = "mesh"  # everybody to everybody
+    HUB = "hub"  # agents through the lead agent, or the human where there is none
+
+
+class Priority(StrEnum):
+    """How a message reaches its agent."""
+
+    NORMAL = "normal"  # between two tool calls, or as the next turn
+    INTERRUPT = "interrupt"  # at once: what runs is stopped for it
+    STATUS = "status"  # never: it stands on the page
+
+
+class Receipt(StrEnum):
+    """How far a message has come."""
+
+    PAGE = "page only"
+    QUEUED = "queued"
+    HANDED = "handed over"
+    CONTEXT = "in context"
+    ANSWERED = "answered"
+    ACTED = "acted on"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a team talks; `per_minute` counts messages from one agent to one other, `chain` replies to replies."""
+
+    mode: Mode = Mode.MESH
+    per_minute: int = PER_MINUTE
+    chain: int = CHAIN
+
+    @classmethod
+    def of(cls, stored: dict[str, Any]) -> "Settings":
+        """Return what a team has stored, with defaults for the rest."""
+        return cls(
+            Mode(stored.get("mode", Mode.MESH)), int(stored.get("per_minute", PER_MINUTE)), int(stored.get("chain", CHAIN))
+        )
+
+
+def receipt(
+    priority: str,
+    *,
+    delivered: dt.datetime | None,
+    read: dt.datetime | None,
+    answered: dt.datetime | None,
+    acted: dt.datetime | None,
+) -> Receipt:
+    """Return the furthest that a message has come."""
+    reached = ((acted, Receipt.ACTED), (answered, Receipt.ANSWERED), (read, Receipt.CONTEXT), (delivered, Receipt.HANDED))
+    found = next((word for moment, word in reached if moment is not None), None)
+    return found or (Receipt.PAGE if priority == Priority.STATUS else Receipt.QUEUED)
+
+
+CHATTER: Final = re.compile(
+    r"(?:(?:ok(?:ay)?|thanks?(?: you)?|thx|got it|noted|understood|acknowledged|ack|roger|will do|great|done|sounds good|on it|"
+    r"working on it|still working|i am idle|idle|standing by|ready|[\U0001F44D\u2705\U0001F64F\U0001F389\U0001F44C])"
+    r"(?:[\s.!,…;:–—-]+(?:and )?|$))+",
+    re.IGNORECASE,
+)
+CHATTER_LIMIT: Final = 60
+NOTIFICATION: Final = re.compile(r"(?:idle|shutdown|status|heartbeat|progress|ack)\w*", re.IGNORECASE)
+
+
+def is_chatter(body: str) -> bool:
+    """Whether a message only acknowledges or reports a state: a few set words, or a status notification in JSON."""
+    if len(body) <= CHATTER_LIMIT and CHATTER.fullmatch(body):
+        return True
+    if not (body.startswith("{") and len(body) < 4_000):
+        return False
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    kind = found.get("type") if isinstance(found, dict) else None
+    return isinstance(kind, str) and bool(NOTIFICATION.fullmatch(kind))
+
+
+def told(
+    pk: str,
+    sender: str,
+    body: str,
+    *,
+    priority: str = "normal",
+    everyone: bool = False,
+    meant_for: str = "",
+    no_reply: bool = False,
+) -> str:
+    """Return a message as its agent is given it. The first words are how the transcript is searched for it."""
+    facts = (
+        "urgent" if priority == Priority.INTERRUPT else "",
+        "to everyone" if everyone else "",
+        f"meant for {meant_for}: pass it on if it should reach them" if meant_for else "",
+        "no reply wanted" if no_reply else "",
+    )
+    more = "".join(f", {fact}" for fact in facts if fact)
+    return f"[message {pk} from {sender}{more}]\n{body}"
