@@ -3,6 +3,7 @@
 The SDK leaves its folders of resumed transcripts behind when a worker is killed.
 """
 
+import asyncio
 import shutil
 import tempfile
 import time
@@ -13,6 +14,7 @@ from django.conf import settings
 from tasks_app.services import workers
 
 DAY_S = 86_400
+TRIES, PAUSE_S = 20, 0.05
 
 
 def use(worker: str) -> None:
@@ -34,9 +36,14 @@ def sweep(host: str) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def leave(worker: str) -> None:
-    """The worker ends: its folder goes with it."""
-    shutil.rmtree(_folder() / worker, ignore_errors=True)
+async def leave(worker: str) -> None:
+    """The worker ends: its folder goes with it. The SDK may be removing its own folders in there at this moment, hence again."""
+    folder = _folder() / worker
+    for _ in range(TRIES):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        await asyncio.sleep(PAUSE_S)
 
 
 def _folder() -> Path:

@@ -186,7 +186,7 @@ class Supervisor:
             port.direct(Directive.LEAVE)
         await asyncio.gather(*(port.closed.wait() for port in list(self._ports.values())))
         await db.call(workers.leave, self.name)
-        scratch.leave(self.name)
+        await scratch.leave(self.name)
 
 
 def _closing_on_error(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -1,5 +1,6 @@
 """Temporary files of workers: those of the dead are removed, those of the living and of other hosts are not."""
 
+import asyncio
 import os
 import tempfile
 from pathlib import Path
@@ -31,7 +32,7 @@ def test_a_worker_has_a_folder_of_its_own_until_it_leaves(home, me):
     assert made.parent == home / "tmp" / me
     scratch.sweep(HOST)
     assert made.exists()
-    scratch.leave(me)
+    asyncio.run(scratch.leave(me))
     assert not made.exists()
 
 
@@ -57,3 +58,18 @@ def test_private_folders_of_runs_go_after_a_day_without_a_touch(home, me):
     os.utime(old, (1, 1))
     scratch.sweep(HOST)
     assert (old.exists(), young.exists()) == (False, True)
+
+
+def test_a_folder_that_another_is_emptying_at_that_moment_does_not_stay(home, monkeypatch):
+    me = "here:1:100"
+    scratch.use(me)
+    real, tries = scratch.shutil.rmtree, []
+
+    def meets_another(folder, **options):
+        tries.append(folder)
+        if len(tries) > 2:
+            real(folder, **options)
+
+    monkeypatch.setattr(scratch.shutil, "rmtree", meets_another)
+    asyncio.run(scratch.leave(me))
+    assert not (home / "tmp" / me).exists()
