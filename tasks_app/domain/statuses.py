@@ -56,6 +56,7 @@ class DecisionKind(StrEnum):
     ESCALATION = "escalation"
     BUDGET = "budget"
     STALL = "stall"
+    REVIEW = "review"  # it reports its task as completed, and a criterion is the lead's to judge
 
 
 class DecisionStatus(StrEnum):

@@ -5,6 +5,7 @@ from typing import Any
 
 from tasks_app.decision_kinds import registry
 from tasks_app.decision_kinds.base import ANSWERED, REPEAT, Given
+from tasks_app.domain.criteria import asked, read
 from tasks_app.domain.statuses import DecisionStatus
 from tasks_app.domain.text import cut
 
@@ -59,7 +60,7 @@ def first(run: Any, *, needs: Sequence[Any], entries: Sequence[Any], dossiers: S
         f"[crewdesk:task {task.label} attempt {run.attempt}]",
         f"# Your task: {task.label} {task.title}",
         task.description,
-        "## Acceptance criteria\n" + "\n".join(f"{n}. {text}" for n, text in enumerate(task.criteria, 1))
+        "## Acceptance criteria\n" + "\n".join(f"{one.number}. {asked(one)}" for one in read(task.criteria))
         if task.criteria
         else "",
         _needs(needs),

@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 
 from tasks_app.domain.context import Level, usage
+from tasks_app.domain.criteria import texts
 from tasks_app.execution import environment, prompts
 from tasks_app.rehearsal import scripts, server
 from tasks_app.runners.port import RunSpec
@@ -151,7 +152,7 @@ def _register(run: Any, fence: int) -> tuple[str, str]:
         "workspace": run.team.workspace,
         "number": task.number,
     }
-    player.register(run.pk, found, variables, tuple(task.criteria))
+    player.register(run.pk, found, variables, texts(task.criteria))
     return run.pk, player.url(run.pk)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from tasks_app.domain.criteria import Proof, Result, read
 from tasks_app.domain.statuses import REASON_HELP, AgentStatus, Reason, RunStatus, TaskStatus
 from tasks_app.models import Agent, Dependency, Run, Task, TaskRule
 from tasks_app.selectors import tasks
@@ -45,10 +46,15 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Criterion:
-    """An acceptance criterion and the evidence for it, which may be empty."""
+    """An acceptance criterion and the evidence for it, which may be empty. `how`: who proves it, in words; empty: the agent.
+
+    `result`: what came of proving it last, by the latest attempt; None: nobody has asked for it.
+    """
 
     text: str
     evidence: str
+    how: str = ""
+    result: Result | None = None
 
 
 @dataclass(frozen=True)
@@ -181,11 +187,28 @@ def _criteria(task: Task) -> tuple[tuple[Criterion, ...], tuple[tuple[str, str],
     """Evidence is kept by the text of its criterion or by its number, counted from 1."""
     given = {str(key): str(value) for key, value in task.evidence.items()} if isinstance(task.evidence, dict) else {}
     found, used = [], set()
-    for number, text in enumerate(task.criteria, 1):
-        key = next((key for key in (str(text), str(number)) if key in given), None)
+    results = _results(task)
+    for one in read(task.criteria):
+        key = next((key for key in (one.text, str(one.number)) if key in given), None)
         used.add(key)
-        found.append(Criterion(str(text), given.get(key, "") if key else ""))
+        found.append(
+            Criterion(one.text, given.get(key, "") if key else "", HOW[one.proof].format(one.value), results.get(one.number))
+        )
     return tuple(found), tuple((key, value) for key, value in given.items() if key not in used)
+
+
+HOW: Mapping[Proof, str] = {
+    Proof.SAID: "",
+    Proof.CHECK: "checked by the server: {}",
+    Proof.ARTIFACT: "must be there: {}",
+    Proof.JUDGE: "judged by {}",
+}
+
+
+def _results(task: Task) -> dict[int, Result]:
+    """What came of proving its criteria last, by their number; one query."""
+    last = Run.objects.filter(task=task).order_by("-attempt").values_list("proofs", flat=True).first()
+    return {one.number: one for one in map(Result.load, last or [])}
 
 
 def _links(side: str, **where: int) -> tuple[Link, ...]:

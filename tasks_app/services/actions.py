@@ -17,6 +17,7 @@ from tasks_app.services import (
     events,
     expiry,
     messages,
+    proofs,
     runs,
     scheduling,
     tasks,
@@ -58,7 +59,7 @@ def _make_tasks(team: Team, plan: Plan, actor: str) -> None:
         draft = Draft(
             title=task.title,
             description=task.description,
-            criteria=task.criteria,
+            criteria=task.stored_criteria,
             depends_on=tuple(made[n] for n in plan.needs(task)),
             key=task.key or "",
             type=task.type,
@@ -209,11 +210,18 @@ def complete_by_hand(task_id: int, *, note: str = "", actor: str) -> None:
     with transaction.atomic():
         task = _locked(task_id)
         tasks.must_not_be_blocked(task)
-        if not tasks.mark_completed(task, by=by, evidence={"by hand": note or f"completed by {by}"}, output=note, actor=actor):
+        evidence = {"by hand": note or f"completed by {by}", **_overridden(task)}
+        if not tasks.mark_completed(task, by=by, evidence=evidence, output=note, actor=actor):
             raise Conflict(f"{task.label} is {task.status.replace('_', ' ')} already.")
         _stop_open_run(task, actor=actor, reason=Reason.SUPERSEDED, held=False)
         decisions.withdraw_all(why="the task was completed by hand", actor=actor, task_id=task_id)
     scheduling.tick(task.team_id)
+
+
+def _overridden(task: Task) -> dict[str, str]:
+    """What a completion by hand leaves unproved, as it is recorded; nothing where everything is met."""
+    left = proofs.unmet(task)
+    return {"not met": "; ".join(f"{one.criterion}: {one.why}" for one in left)} if left else {}
 
 
 def reopen(task_id: int, *, why: str, actor: str) -> None:

@@ -79,7 +79,7 @@ def _transcript(run: Any) -> None:
 def _borealis(lead: Any) -> dict[str, Any]:
     team = make.TeamFactory(name="Borealis", slug="borealis", lead=lead, rehearsal=True)
     made = {}
-    for kind in ("plan", "question", "escalation", "budget", "stall"):
+    for kind in ("plan", "question", "escalation", "budget", "stall", "review"):
         run = make.RunFactory(task__team=team, task__title=f"Needs a {kind}", agent__team=team, lease_until=_lease())
         made[kind] = make.DecisionFactory(run=run, kind=kind, parked=kind == "plan").pk
     risky = {**PAYLOADS["permission"], "risk": {"level": "high", "sentences": ["Deletes files outside its folder."]}}

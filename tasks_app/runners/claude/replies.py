@@ -8,10 +8,10 @@ from typing import Any
 from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.statuses import StepKind
 from tasks_app.runners.claude.content import kept
-from tasks_app.runners.claude.desk import Desk
+from tasks_app.runners.claude.desk import PARKED, Desk
 from tasks_app.runners.claude.emitter import Emitter
 from tasks_app.runners.claude.permissions import Gate
-from tasks_app.runners.port import Port, StepDraft
+from tasks_app.runners.port import Parked, Port, StepDraft
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +59,9 @@ class Replies:
             return NOT_ASKED, True
         try:
             return await self.port.call_tool(name, arguments, tool_use_id)
+        except Parked:
+            self.desk.park()
+            return PARKED, True
         except LeaseLost:
             self.desk.lose()
             return ENDING, True
