@@ -31,6 +31,7 @@ PANELS: dict[str, str] = {
     "messages": "dashboard.panels.messages.Messages",
     "task-head": "dashboard.panels.task_page.TaskHead",
     "task-attempts": "dashboard.panels.task_page.Attempts",
+    "task-handover": "dashboard.panels.task_page.Handover",
     "task-actions": "dashboard.panels.task_page.TaskActions",
     "agent-head": "dashboard.panels.agent_page.AgentHead",
     "transcript": "dashboard.panels.transcript.Transcript",

@@ -46,7 +46,7 @@ def build(run_id: str, fence: int) -> Prepared:
     run = runs.get(run_id)
     task, agent, team = run.task, run.agent, run.team
     resumes = run.started_session and transcripts.holds(run.session_id)
-    carried = "" if resumes else _carried_session(agent)
+    carried = "" if resumes else carried_session(agent)
     closed = deliveries.undelivered(run_id)
     plan_mode = (task.plan_mode if task.plan_mode is not None else agent.plan_mode) and not _plan_is_over(run, closed)
     home = home_of(run_id, fence)
@@ -88,8 +88,8 @@ def _plan_is_over(run: Any, closed: list[Any]) -> bool:
     return any(d.kind == "plan" and d.choice in ("approve", "approve_changes") for d in closed)
 
 
-def _carried_session(agent: Any) -> str:
-    """The agent's own session, while there is room in it: at 80 % the next task starts a fresh one with a hand-over summary."""
+def carried_session(agent: Any) -> str:
+    """Return the agent's own session, while there is room in it: at 80 % the next task starts a fresh one, with a summary."""
     roomy = usage(agent.context_tokens, agent.context_window).level not in (Level.WARN, Level.CRITICAL)
     return agent.session_id if agent.session_id and roomy and transcripts.holds(agent.session_id) else ""
 
@@ -104,12 +104,14 @@ def _prompt(run: Any, closed: list[Any], carried: str, *, resumes: bool) -> str:
 
 def _first(run: Any, closed: list[Any], carried: str) -> str:
     """The attempt's prompt; with decisions where the first life died before its transcript was stored."""
-    prompt = prompts.first(
-        run,
-        needs=reading.needs(run.task_id),
-        entries=_shared(run),
-        dossiers=reading.dossiers(run.task_id),
-        handover="" if carried else run.agent.handover,
+    prompt = prompts.joined(
+        prompts.parts(
+            run,
+            needs=reading.needs(run.task_id),
+            entries=_shared(run),
+            dossiers=reading.dossiers(run.task_id),
+            handover="" if carried else run.agent.handover,
+        )
     )
     if not closed:
         return prompt

@@ -43,6 +43,7 @@ FIELDS: Mapping[str, str] = {
     "position": "its place in the queue",
     "rules": "what is allowed in it",
     "criteria": "its acceptance criteria",
+    "guidance": "what the next attempt is told by the lead",
     "active_form": "how it is shown while it is worked on",
     "assignee": "who does it",
     "metadata": "its notes",

@@ -24,11 +24,11 @@ from tasks_app.services import (
     teams,
     workspaces,
 )
+from tasks_app.services.task_edits import GUIDANCE_LIMIT
 from tasks_app.services.tasks import Draft
 from tasks_app.services.teams import Source
 
 STARTS = ("clean", "last")
-GUIDANCE_LIMIT = 20_000
 ENDED_WORD = {RunStatus.COMPLETED: "it was completed", RunStatus.FAILED: "it failed", RunStatus.KILLED: "it was stopped"}
 
 

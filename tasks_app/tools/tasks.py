@@ -164,8 +164,8 @@ def _complete(caller: Caller, args: Update) -> str:
         listed = "\n".join(str(one) for one in left)
         are = "is" if len(left) == 1 else "are"
         raise Invalid(
-            f"It cannot be completed: {len(left)} of its {len(wanted)} criteria {are} not met.\n{listed}\nMend what is missing and "
-            "report again with `evidence` for each, or give the task back and say why it cannot be met.",
+            f"It cannot be completed: {len(left)} of its {len(wanted)} criteria {are} not met.\n{listed}\nMend what is missing "
+            "and report again with `evidence` for each, or give the task back and say why it cannot be met.",
             field="evidence",
         )
     proved = {str(one.number): one.says for one in caller.proofs}
