@@ -152,6 +152,9 @@ def _dossiers(dossiers: Sequence[dict[str, Any]]) -> str:
     for d in dossiers:
         lines = [f"### Attempt {d.get('attempt')} by {d.get('agent')}: {d.get('reason')}", str(d.get("error") or "")]
         lines += [f"- tried: {a}" for a in d.get("approaches") or []]
+        lines += [
+            f"- criterion {p['number']} {'was met' if p['met'] else 'was not met'}: {p['says']}" for p in d.get("proofs") or []
+        ]
         if files := (d.get("diff") or {}).get("files"):
             lines.append(f"- changed files: {', '.join(files[:30])} ({d['diff'].get('summary', '')})")
         shown.append("\n".join(line for line in lines if line))

@@ -210,18 +210,12 @@ def complete_by_hand(task_id: int, *, note: str = "", actor: str) -> None:
     with transaction.atomic():
         task = _locked(task_id)
         tasks.must_not_be_blocked(task)
-        evidence = {"by hand": note or f"completed by {by}", **_overridden(task)}
+        evidence = {"by hand": note or f"completed by {by}", **proofs.overridden(task)}
         if not tasks.mark_completed(task, by=by, evidence=evidence, output=note, actor=actor):
             raise Conflict(f"{task.label} is {task.status.replace('_', ' ')} already.")
         _stop_open_run(task, actor=actor, reason=Reason.SUPERSEDED, held=False)
         decisions.withdraw_all(why="the task was completed by hand", actor=actor, task_id=task_id)
     scheduling.tick(task.team_id)
-
-
-def _overridden(task: Task) -> dict[str, str]:
-    """What a completion by hand leaves unproved, as it is recorded; nothing where everything is met."""
-    left = proofs.unmet(task)
-    return {"not met": "; ".join(f"{one.criterion}: {one.why}" for one in left)} if left else {}
 
 
 def reopen(task_id: int, *, why: str, actor: str) -> None:

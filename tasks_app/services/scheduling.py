@@ -10,7 +10,7 @@ from tasks_app.domain.errors import Conflict
 from tasks_app.domain.statuses import AgentStatus, DecisionKind, DecisionStatus, Reason, RunStatus, TaskStatus, TeamStatus
 from tasks_app.domain.text import cut
 from tasks_app.models import Agent, Decision, Run, Task, Team
-from tasks_app.services import capacity, decisions, events, messages, overruns, runs, tasks
+from tasks_app.services import capacity, decisions, events, messages, overruns, proofs, runs, tasks
 
 logger = logging.getLogger(__name__)
 ASK_FIRST = frozenset({Reason.AUTH.value, Reason.START_FAILED.value, Reason.REFUSED.value, Reason.BUDGET.value})
@@ -161,7 +161,7 @@ def _apply_escalation(decision: Decision, task: Task, actor: str) -> None:
     chosen: dict[str, object] = next((o for o in decision.payload["options"] if o["label"] == decision.answer.get("option")), {})
     action, guidance = str(chosen.get("action", "")), "\n".join(t for t in (decision.answer.get("text"), decision.note) if t)
     if action == "complete":
-        tasks.mark_completed(task, by=decision.answered_by, evidence={}, output=guidance, actor=actor)
+        tasks.mark_completed(task, by=decision.answered_by, evidence=proofs.overridden(task), output=guidance, actor=actor)
     elif action == "cancel":
         tasks.mark_cancelled(task, why=guidance or "given up after its last attempt", actor=actor)
     else:

@@ -58,7 +58,12 @@ DOSSIER = {
     "error": "pytest: 4 failed, 212 passed",
     "approaches": ["Pinned tzdata", "Skipped the DST tests"],
     "last_steps": ["tool_call: Bash"],
-    "diff": "--- a/tz.py\n+++ b/tz.py\n@@ -1 +1 @@\n-old\n+new\n",
+    "diff": {
+        "files": ["tz.py"],
+        "summary": "1 file changed, 1 insertion(+), 1 deletion(-)",
+        "patch": "--- a/tz.py\n+++ b/tz.py\n@@ -1 +1 @@\n-old\n+new\n",
+        "cut": False,
+    },
     "criteria_met": ["Lint is clean."],
 }
 

@@ -84,3 +84,42 @@ def test_a_task_under_way_has_no_hand_over_to_edit(desk, team, agent):
 def test_a_stranger_sees_and_changes_nothing(stranger, task):
     assert stranger.get(reverse("task", args=[task.pk])).status_code == 404
     assert save(stranger, task, seen="", words="x").status_code == 404
+
+
+def test_two_attempts_stand_side_by_side_with_what_differs(desk, team, agent):
+    task = make.TaskFactory(team=team)
+    diff = {
+        "files": ["a.py"],
+        "summary": "1 file changed, 2 insertions(+)",
+        "patch": "--- a\n+++ b\n-old\n+<new>\n",
+        "cut": False,
+    }
+    for number in (1, 2):
+        make.RunFactory(
+            task=task, team=team, agent=agent, attempt=number, failed=True, dossier={"diff": diff} if number == 2 else {}
+        )
+    html = page(desk, task)
+    assert "What differs between the attempts" in html
+    assert ">1 file changed, 2 insertions(+)</td>" in html
+    assert "<ins>+&lt;new&gt;" in html
+    assert "The same in all: agent" in html
+
+
+def test_completing_by_hand_shows_what_is_not_met_and_records_it(desk, team, agent):
+    task = make.TaskFactory(team=team)
+    Task.objects.filter(pk=task.pk).update(criteria=["It works", {"judge": "lead", "text": "It reads <well>"}])
+    html = page(desk, task)
+    assert "Not shown to be met; that is recorded with the completion" in html
+    assert "2. It reads &lt;well&gt;: it is looked at when all others are met" in html
+    desk.post(reverse("task-action", args=[task.pk]), {"do": "complete", "note": "Fine."})
+    task.refresh_from_db()
+    assert task.evidence["not met"].startswith("1. It works: no evidence was given; 2. It reads")
+    assert "by hand, though not all criteria were met" in words_of(desk.get(reverse("history")))
+
+
+def test_a_task_under_review_is_shown_as_such_on_board_table_and_page(desk, team, agent):
+    run = make.RunFactory(task__team=team, agent=agent)
+    make.DecisionFactory(run=run, kind="review", title="ada asks for a review: T-1 Build")
+    assert "In review" in words_of(desk.get(reverse("team", args=["atlas"])))
+    assert "In review" in words_of(desk.get(reverse("team", args=["atlas"]) + "?view=table"))
+    assert "In review" in words_of(desk.get(reverse("task", args=[run.task.pk])))

@@ -63,7 +63,8 @@ import json
 from tasks_app.models import Decision, Event, Run, Task
 task, run = Task.objects.get(), Run.objects.get()
 asked = [[d.choice, d.parked, d.consumed_at is not None] for d in Decision.objects.order_by("opened_at")]
-proved = [[[one["number"], one["met"]] for one in e.data["results"]] for e in Event.objects.filter(kind="task.proved").order_by("seq")]
+events = Event.objects.filter(kind="task.proved").order_by("seq")
+proved = [[[one["number"], one["met"]] for one in e.data["results"]] for e in events]
 print(json.dumps([task.status, task.evidence, run.attempt, asked, proved, [one["met"] for one in run.proofs]]))
 """
 

@@ -19,6 +19,7 @@ def full(crew):
     task_edits.add_dependencies(crew.tasks[0].pk, needs=[needed.pk], actor="user:ada")
     context.share(crew.team.pk, name="api.url", value="http://x", by=context.Writer("agent:builder-2"))
     dossier = {"attempt": 1, "agent": "builder-2", "reason": "reported", "error": "401", "approaches": ["key"]}
+    dossier["proofs"] = [{"number": 2, "met": False, "says": "`pytest`: exit code 1"}]
     factories.RunFactory(task=crew.tasks[0], team=crew.team, agent=crew.agents[1], failed=True, dossier=dossier)
     Agent.objects.filter(pk=crew.agents[0].pk).update(handover="- T-9 Schema: done")
     Task.objects.filter(pk=crew.tasks[0].pk).update(assignee=crew.agents[0], description="Make the page.")
@@ -33,6 +34,7 @@ def test_what_is_shown_is_exactly_what_the_agent_is_told(crew):
     prompt = spec.build(held.id, held.fence).spec.prompt
     assert prompt.partition("\n")[2] == shown.text
     assert "## Guidance of the lead\nLook at <DST> first.\nThen ask." in prompt
+    assert "- criterion 2 was not met: `pytest`: exit code 1" in prompt
     assert [part.title for part in shown.parts] == [
         "Task",
         "Description",

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tasks_app.domain.statuses import TaskStatus
-from tests.factories import AgentFactory, RunFactory, TaskFactory, TeamFactory
+from tests.factories import AgentFactory, DecisionFactory, RunFactory, TaskFactory, TeamFactory
 from tests.management.commands import run, run_json
 
 pytestmark = pytest.mark.django_db
@@ -84,3 +84,9 @@ def test_what_the_next_attempt_will_be_told_is_shown_and_ones_words_stand_in_it(
     code, _, err = run("task", "billing", "1", "--tell", "Late.")
     assert code != 0
     assert "has begun" in err
+
+
+def test_a_task_under_review_is_shown_as_such(team: Any) -> None:
+    run_ = RunFactory(task__team=team, task__number=1, agent__team=team, agent__name="ada")
+    DecisionFactory(run=run_, kind="review", title="ada asks for a review: T-1 Build")
+    assert "IN REVIEW – ada waits for you" in run("task", "billing", "1")[1]
