@@ -12,7 +12,9 @@ RENUDGE_S = 3.0
 """A due run that nobody has claimed is nudged again after this long."""
 NEVER = 4e9
 """`due_at` of a run that waits for an answer (Unix seconds, year 2096)."""
-CRASHES = 3
-"""So many takeovers without one new step of the agent in between fail the attempt as `crashed`."""
+CRASHES = 6
+"""So many takeovers without one new step of the agent in between fail the attempt as `crashed`. Not fewer: a machine that kills
+three workers and processes in a row within seconds (a deploy gone wrong, a full memory) is no fault of the agent's, and a task
+that does kill its worker is found out within half a minute."""
 DEATHS = 6
 """So many processes of one attempt that died by themselves fail it, whatever they had done before."""
