@@ -103,7 +103,11 @@ def preview(plan: Plan, base: Path, *, rehearsal: bool) -> Preview:
         estimate=estimates.of_plan(plan, rehearsal=rehearsal),
         findings=plans.review(plan),
         commands=tuple((task.title, one) for task in plan.tasks for one in criteria.commands(task.stored_criteria)),
-        judged=sum(one.proof is criteria.Proof.JUDGE for task in plan.tasks for one in criteria.read(task.stored_criteria)),
+        judged=sum(
+            one.proof is criteria.Proof.JUDGE and one.value == criteria.LEAD
+            for task in plan.tasks
+            for one in criteria.read(task.stored_criteria)
+        ),
     )
 
 

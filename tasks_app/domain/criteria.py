@@ -51,6 +51,10 @@ class Criterion:
     def __str__(self) -> str:
         return f"{self.number}. {self.text}"
 
+    def reviewed_by(self, author: str) -> str:
+        """Return the agent that judges it in a task of its own; empty: nobody, or it would judge its own work."""
+        return self.value if self.proof is Proof.JUDGE and self.value not in (LEAD, author) else ""
+
 
 @dataclass(frozen=True)
 class Result:

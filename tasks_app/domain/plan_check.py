@@ -44,7 +44,7 @@ def check(document: Any, *, known_types: Collection[str], report: Report) -> Non
         _owner(task, agents, report)
         _type(task, known_types, report)
         _criteria(task, report)
-        _judges(task, report)
+        _judges(task, agents, report)
         _budget(document, task, report)
     _dependencies(tasks, report)
     _context(document, report)
@@ -124,13 +124,16 @@ def _criteria(task: _Item, report: Report) -> None:
             report(("tasks", task.place, "criteria", place), f"repeats criteria[{first[folded]}].", "Remove one of them.")
 
 
-def _judges(task: _Item, report: Report) -> None:
-    listed = task.fields.get("criteria")
+def _judges(task: _Item, agents: list[_Item], report: Report) -> None:
+    """The lead judges, or an agent of the plan other than the one that does the task."""
+    listed, known = task.fields.get("criteria"), {criteria.LEAD, *(agent.text("name") for agent in agents)} - {""}
     for place, one in enumerate(listed if isinstance(listed, list) else ()):
         judge = one.get("judge") if isinstance(one, dict) else None
-        if isinstance(judge, str) and judge.strip() and judge.strip() != criteria.LEAD:
-            path: Path = ("tasks", task.place, "criteria", place, "judge")
-            report(path, f'"{judge.strip()}" cannot judge.', f"Write judge: {criteria.LEAD}.")
+        name, path = judge.strip() if isinstance(judge, str) else "", ("tasks", task.place, "criteria", place, "judge")
+        if name and name not in known:
+            report(path, f'"{name}" cannot judge: that is neither {criteria.LEAD} nor an agent.', names.did_you_mean(name, known))
+        elif name and name == task.text("assignee"):
+            report(path, f'"{name}" would judge its own work.', f"Name another agent, or {criteria.LEAD}.")
 
 
 def _budget(document: Any, task: _Item, report: Report) -> None:

@@ -60,6 +60,7 @@ async def caller_with_proofs(port: Prover, name: str, arguments: Mapping[str, An
         return replace(port.caller, proofs=tuple(results))
     await _record(port, results)
     left = criteria.unmet(stored, evidence, {one.number: one for one in results})
+    left = [one for one in left if not one.criterion.reviewed_by(port.caller.agent)]
     if left and all(one.criterion.proof is Proof.JUDGE for one in left):
         judged = await review.ask(port, [one.criterion for one in left], report, results, tool_use_id)
         results = sorted([*results, *judged], key=lambda one: one.number)

@@ -80,6 +80,11 @@ def criteria(task_id: int) -> list[Stored]:
     return list(Task.objects.values_list("criteria", flat=True).get(pk=task_id))
 
 
+def is_review(task_id: int) -> bool:
+    """Whether the task judges another one."""
+    return Task.objects.filter(pk=task_id).exclude(review_of=None).exists()
+
+
 def is_running(agent_id: int) -> bool:
     """Whether a process works for the agent right now."""
     return Run.objects.filter(agent_id=agent_id, status=RunStatus.RUNNING.value).exists()

@@ -80,6 +80,16 @@ def _task_proved(entry: Entry) -> Said:
     return told("{agent}’s work on {task} was checked: {how}", words, how=how)
 
 
+def _task_in_review(entry: Entry) -> Said:
+    review = f" in {entry.data['review']}" if entry.data.get("review") else ""
+    return say("{name} is to look at {task}{review}", name=entry.data.get("reviewer") or "An agent", review=review)
+
+
+def _task_reviewed(entry: Entry) -> Said:
+    template = "{name} looked at {task} and " + ("accepted it" if entry.data.get("verdict") == "accept" else "sent it back")
+    return told(template, str(entry.data.get("note") or ""), name=entry.data.get("reviewer") or "Somebody")
+
+
 def _task_released(entry: Entry) -> Said:
     on_purpose = entry.data.get("reason") in (Reason.STOPPED, Reason.SUPERSEDED)
     words = [reason(entry).rstrip(".")] if on_purpose else ["failed", reason(entry).rstrip(".")]
@@ -197,6 +207,8 @@ SENTENCES: Mapping[str, Say] = {
     EventKind.TASK_EDITED: _task_edited,
     EventKind.TASK_CLAIMED: always("{agent} took {task}{attempt}"),
     EventKind.TASK_PROVED: _task_proved,
+    EventKind.TASK_IN_REVIEW: _task_in_review,
+    EventKind.TASK_REVIEWED: _task_reviewed,
     EventKind.TASK_COMPLETED: _task_completed,
     EventKind.TASK_RELEASED: _task_released,
     EventKind.TASK_REASSIGNED: _task_reassigned,

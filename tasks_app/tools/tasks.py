@@ -68,6 +68,9 @@ class Update(Arguments):
         default_factory=dict,
         description="With status completed: for each acceptance criterion (its number or text) how you know it is met",
     )
+    verdict: Literal["accept", "send_back"] | None = Field(
+        default=None, description="Only where your task is a review: whether the work is as it should be"
+    )
     summary: str = Field(default="", description="With status completed: what the tasks that depend on this one need to know")
     export_to_context: dict[str, Any] = Field(
         default_factory=dict, description="With status completed: named values for the tasks that depend on this one"
@@ -160,7 +163,9 @@ def _complete(caller: Caller, args: Update) -> str:
     evidence = given_evidence(args)
     results = {one.number: one for one in caller.proofs}
     wanted = crew.criteria(caller.task_id)
-    if left := rules.unmet(wanted, evidence, results):
+    left = rules.unmet(wanted, evidence, results)
+    reviewers = {str(one.criterion.number): name for one in left if (name := one.criterion.reviewed_by(caller.agent))}
+    if left := [one for one in left if str(one.criterion.number) not in reviewers]:
         listed = "\n".join(str(one) for one in left)
         are = "is" if len(left) == 1 else "are"
         raise Invalid(
@@ -169,8 +174,25 @@ def _complete(caller: Caller, args: Update) -> str:
             field="evidence",
         )
     proved = {str(one.number): one.says for one in caller.proofs}
-    runs.report(caller.run_id, caller.fence, {"status": "completed", "evidence": evidence | proved, "summary": args.summary})
+    value = {"status": "completed", "evidence": evidence | proved, "summary": args.summary, **_verdict(caller, args)}
+    runs.report(caller.run_id, caller.fence, value | ({"reviewers": reviewers} if reviewers else {}))
+    if reviewers:
+        names = " and ".join(dict.fromkeys(reviewers.values()))
+        return f"Reported: T-{caller.task_number} is reviewed by {names} now. End your turn now."
     return f"Reported: T-{caller.task_number} is completed. End your turn now."
+
+
+def _verdict(caller: Caller, args: Update) -> dict[str, str]:
+    """A review has a verdict, and nothing else has one."""
+    if not crew.is_review(caller.task_id):
+        if args.verdict:
+            raise Invalid("Only a review has a verdict, and your task is none.", field="verdict")
+        return {}
+    if args.verdict is None:
+        raise Invalid('Your task is a review: say `verdict` "accept" or "send_back".', field="verdict")
+    if args.verdict == "send_back" and not args.summary.strip():
+        raise Invalid("Say in `summary` what is to be changed.", field="summary")
+    return {"verdict": args.verdict}
 
 
 def _give_back(caller: Caller, args: Update) -> str:

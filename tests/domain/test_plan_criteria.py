@@ -11,6 +11,7 @@ PROVED = [
     {"artifact": "docs/api.md"},
     {"artifact": "https://github.com/acme/billing/pull/"},
     {"judge": "lead", "text": "It reads well"},
+    {"judge": "bob", "text": "It is safe"},
 ]
 
 
@@ -25,6 +26,7 @@ def test_each_way_to_prove_a_criterion_is_taken_and_kept_as_it_is_written():
         "docs/api.md is there",
         "An address below https://github.com/acme/billing/pull/ is named",
         "It reads well",
+        "It is safe",
     )
 
 
@@ -42,7 +44,8 @@ def test_each_way_to_prove_a_criterion_is_taken_and_kept_as_it_is_written():
         ({"check": "x", "seconds": "60"}, ".seconds", "must be a number"),
         ({"artifact": "a", "seconds": 5}, "", "has seconds, which only a check may have."),
         ({"judge": "lead"}, "", "Add text:"),
-        ({"judge": "leed", "text": "x"}, ".judge", '"leed" cannot judge.'),
+        ({"judge": "leed", "text": "x"}, ".judge", 'Did you mean "lead"?'),
+        ({"judge": "Bob", "text": "x"}, ".judge", 'Did you mean "bob"?'),
         ({"artifact": "../x"}, "", "must be a path inside the workspace"),
         ({"artifact": "/etc/passwd"}, "", "must be a path inside the workspace"),
         ({"artifact": "~/x"}, "", "must be a path inside the workspace"),
@@ -72,3 +75,8 @@ def test_the_schema_for_editors_knows_all_of_them():
     schema = plan.json_schema()
     assert set(schema["$defs"]["Proof"]["properties"]) == {"check", "artifact", "judge", "text", "seconds"}
     assert "=text" not in str(schema)
+
+
+def test_the_one_who_does_a_task_does_not_judge_it():
+    (found,) = problems(with_task(criteria=[{"judge": "bob", "text": "x"}], assignee="bob"))
+    assert '"bob" would judge its own work. Name another agent, or lead.' in str(found)

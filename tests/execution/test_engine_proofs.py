@@ -93,3 +93,81 @@ def test_a_task_is_completed_only_when_its_proofs_succeed_and_the_lead_accepts_i
     assert proved[0] == [[2, False], [3, False]]
     assert [[2, True], [3, True]] in proved
     assert proved[-1] == [[4, True]]
+
+
+REVIEWED = """
+team: Reviewing
+rehearsal: script.yaml
+limits: {parallel: 1}
+permissions: {allow: ["Write"]}
+agents:
+  - {name: writer, role: a}
+  - {name: rita, role: b}
+tasks:
+  - key: describe
+    title: Describe the API
+    role: a
+    criteria:
+      - check: test -f api.md
+      - {judge: rita, text: It names every price}
+  - {key: after, title: Publish it, criteria: [done], role: a, depends_on: [describe]}
+"""
+REVIEW_SCRIPT = """
+parts:
+  - task: describe
+    attempt: 1
+    turns:
+      - call: {tool: Write, input: {file_path: "{workspace}/api.md", content: "# API\\n"}}
+      - call: {complete: It is written.}
+  - task: describe
+    attempt: 2
+    turns:
+      - call: {tool: Write, input: {file_path: "{workspace}/prices.md", content: "# Prices\\n"}}
+      - call: {complete: It has prices.}
+  - task: "Review T-1 (attempt 1)*"
+    turns:
+      - call:
+          crew: TaskUpdate
+          input:
+            {taskId: "{task}", status: completed, evidence: [api.md], verdict: send_back, summary: Prices are missing.}
+  - task: "Review T-1 (attempt 2)*"
+    turns:
+      - call: {complete: Every price is there., input: {verdict: accept}}
+"""
+SEEN = """
+import json
+from tasks_app.models import Decision, Event, Run, Task
+first = Task.objects.get(number=1)
+runs = [[r.task.number, r.agent.name, r.attempt, r.status] for r in Run.objects.order_by("created_at")]
+verdicts = [e.data["verdict"] for e in Event.objects.filter(kind="task.reviewed").order_by("seq")]
+guidance = Run.objects.get(task=first, attempt=2).guidance
+print(json.dumps([first.status, first.evidence, runs, verdicts, guidance, Decision.objects.count()]))
+"""
+
+
+def test_a_reviewer_agent_sends_the_work_back_and_then_accepts_it(tmp_path: Path) -> None:
+    env = {**os.environ, "CREWDESK_HOME": str(tmp_path / "home"), "DATABASE_URL": "", "CREWDESK_WORKER_SLOTS": "1"}
+    for name, text in (("plan.yaml", REVIEWED), ("script.yaml", REVIEW_SCRIPT), ("lead.yaml", "rules: []\n")):
+        (tmp_path / name).write_text(text)
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, *arguments], cwd=ROOT, env=env, capture_output=True, text=True, timeout=200)
+
+    plan, lead = str(tmp_path / "plan.yaml"), str(tmp_path / "lead.yaml")
+    done = run("manage.py", "team", "start", plan, "--rehearse", "--lead", lead, "--wait", "--json", "--timeout", "150")
+    looked = run("manage.py", "shell", "--no-imports", "-v", "0", "-c", SEEN)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:] + looked.stdout
+    assert looked.returncode == 0, looked.stderr
+    status, evidence, runs, verdicts, guidance, asked = json.loads(looked.stdout.strip().splitlines()[-1])
+    assert (status, verdicts, asked) == ("completed", ["send_back", "accept"], 0)
+    assert evidence["2"] == "accepted by rita (T-4): Every price is there."
+    assert guidance == "Sent back by rita: Prices are missing."
+    assert sorted(runs[:4]) == sorted(
+        [
+            [1, "writer", 1, "completed"],
+            [3, "rita", 1, "completed"],
+            [1, "writer", 2, "completed"],
+            [4, "rita", 1, "completed"],
+        ]
+    )
+    assert runs[4][:2] == [2, "writer"], "what depends on it waited for the verdict"
