@@ -117,7 +117,7 @@ class Scripted:
         self.sums.counted_usd += counted
 
     def _is_undisturbed(self, run: Run) -> bool:
-        """Whether every process of every life of the run came to report its cost; they are named run:fence:number."""
+        """Whether every process of every life came to report all of its cost; they are named run:fence:number."""
         names = CostReading.objects.filter(run=run).values_list("process", flat=True)
         numbers: dict[int, set[int]] = {fence: set() for fence in range(1, run.fence + 1)}
         for name in names:
@@ -125,7 +125,7 @@ class Scripted:
             numbers.setdefault(int(fence), set()).add(int(number))
         silent = sum(max(1, *found, 1) - len(found) for found in numbers.values())
         self.sums.unreported_processes += silent
-        return not silent and not run.handoffs
+        return not silent and not run.handoffs and not run.cost_partial
 
 
 def turns_by_figures(parts: list[Part]) -> dict[Key, Place]:

@@ -19,4 +19,8 @@ def processes(home: Path, *, patience_s: float = PATIENCE_S) -> list[str]:
 def files(home: Path) -> list[str]:
     """Return private folders of runs and materialised transcripts that nobody will remove any more."""
     found = [path for name in ("runs", "tmp") for path in sorted((home / name).glob("*"))]
-    return [f"a temporary file is left: {path.relative_to(home)}" for path in found]
+    return [f"a temporary file is left: {path.relative_to(home)} {_inside(path)}" for path in found]
+
+
+def _inside(path: Path) -> list[str]:
+    return [str(each.relative_to(path)) for each in sorted(path.rglob("*"))][:5]

@@ -13,7 +13,7 @@ from dashboard.api.base import Body, ErrorAnswer, team_of, viewer_of
 from tasks_app.domain import plan as plans
 from tasks_app.domain.errors import Invalid
 from tasks_app.management import credentials, status
-from tasks_app.selectors import crew, journal, teams
+from tasks_app.selectors import crew, journal, sentences, teams
 from tasks_app.services import actions
 from tasks_app.services.teams import Source
 from tasks_app.task_types import registry
@@ -77,7 +77,7 @@ def team_status(request: HttpRequest, slug: str) -> dict[str, Any]:
 def events(
     request: HttpRequest, slug: str, after: Annotated[int, Field(ge=0)] = 0, limit: Annotated[int, Field(ge=1, le=1000)] = PAGE
 ) -> dict[str, Any]:
-    """What came after event `after`, oldest first: poll with the last `seq` you have seen."""
+    """What came after event `after`, oldest first: poll with the last `seq` you have seen. `text` is the sentence of History."""
     pk, _ = team_of(request, slug)
     found = journal.entries(pk, after=after, limit=limit)
     shown = [
@@ -90,6 +90,7 @@ def events(
             "run": e.run,
             "decision": e.decision,
             "data": e.data,
+            "text": sentences.text(e),
         }
         for e in found
     ]

@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.module_loading import import_string
 
 from dashboard.settings import env
 from tasks_app.domain.budget import DEFAULT_SERVER_USD_A_DAY
@@ -82,6 +83,10 @@ SQLITE_OPTIONS = {
 }
 
 
+POOLED = "dashboard.settings.postgres.PooledConnection"
+"""Imported only where it is used: an installation on SQLite never loads psycopg."""
+
+
 def _database() -> dict[str, Any]:
     url = env.text("DATABASE_URL")
     if not url:
@@ -99,10 +104,8 @@ def _database() -> dict[str, Any]:
         raise ImproperlyConfigured(f"DATABASE_URL cannot be read ({error}): postgres://user:password@host:5432/name.") from None
     if "sqlite" in config["ENGINE"]:
         return {**config, "OPTIONS": SQLITE_OPTIONS}
-    from dashboard.settings.postgres import PooledConnection  # noqa: PLC0415 - an installation on SQLite never loads psycopg
-
     most = int(env.number("CREWDESK_DB_POOL", 8, low=1, high=200))
-    pool = {"min_size": 1, "max_size": most, "timeout": 20, "connection_class": PooledConnection}
+    pool = {"min_size": 1, "max_size": most, "timeout": 20, "connection_class": import_string(POOLED)}
     return {**config, "CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": True, "OPTIONS": {**config.get("OPTIONS", {}), "pool": pool}}
 
 

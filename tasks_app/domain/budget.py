@@ -1,4 +1,4 @@
-"""Budgets: levels, safe defaults, the tightest of nested limits, and the pace of spending."""
+"""Budgets: levels, safe defaults, the tightest of nested limits, and from when on a pace of spending is given."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -65,27 +65,3 @@ def tightest(limits: Iterable[tuple[str, float, float | None]]) -> Limit | None:
     """
     found = [Limit(scope, used, limit) for scope, used, limit in limits if limit is not None]
     return max(found, key=lambda one: one.fraction, default=None)
-
-
-@dataclass(frozen=True)
-class Pace:
-    """Where spending leads: `total` at the end of the period, `used_up_in_s` seconds from now (None: not before the end)."""
-
-    total: float
-    used_up_in_s: float | None
-
-
-def pace(used: float, limit: float, *, elapsed_s: float, period_s: float | None = None) -> Pace | None:
-    """Return the forecast at the rate so far, None before `PACE_MIN_S` of data.
-
-    `period_s` is the whole length the budget is for; without it only the time left is forecast and `total` is what is used.
-    """
-    if elapsed_s < PACE_MIN_S or used < 0:
-        return None
-    rate = used / elapsed_s
-    total = max(used, rate * period_s) if period_s is not None else used
-    if used >= limit:
-        return Pace(total, 0.0)
-    in_s = (limit - used) / rate if rate > 0 else None
-    late = in_s is not None and period_s is not None and elapsed_s + in_s > period_s
-    return Pace(total, None if late else in_s)

@@ -8,7 +8,7 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import IO, Any, cast
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, ProgrammingError
 from rich.console import RenderableType
 
@@ -51,6 +51,15 @@ class DeskCommand(BaseCommand):
     def act(self, given: dict[str, Any]) -> int:
         """Do the work and return the exit code. May raise `DomainError`."""
         raise NotImplementedError
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        """Run it as a program; with `--json` wrong arguments are one JSON document as well, not the usage of argparse."""
+        if "--json" in argv:
+            try:
+                self.create_parser(argv[0], argv[1]).parse_args(argv[2:])  # raises, as Django does not call it a program yet
+            except CommandError as error:
+                sys.exit(self._refuse(Invalid(str(error).removeprefix("Error: "), field="arguments"), as_json=True))
+        super().run_from_argv(argv)
 
     def handle(self, *args: Any, **given: Any) -> None:
         self.plain = given.get("no_color", False)

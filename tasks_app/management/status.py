@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
@@ -26,6 +26,9 @@ COLOURS = {
     TaskState.IN_FLIGHT: "blue",
     TaskState.DONE: "green",
 }
+COLUMNS = ("Agent", "Role", "State", "Task", "Context", "Elapsed", "Pace")
+DROPPED = ("Role", "Context", "Elapsed", "Pace")
+"""What a narrow screen does without, in this order."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ def as_json(status: Status) -> dict[str, Any]:
 
 def as_text(status: Status) -> RenderableType:
     """Return the status for a terminal."""
-    return Group(_header(status), Text(), _tree(status), Text(), _crew(status), *_questions(status))
+    return Group(_header(status), Text(), _tree(status), Text(), _Crew(status), *_questions(status))
 
 
 def task_words(card: TaskCard) -> str:
@@ -146,12 +149,29 @@ def _tree(status: Status) -> Tree:
     return root
 
 
-def _crew(status: Status) -> Table:
-    table = Table("Agent", "Role", "State", "Task", "Context", "Elapsed", "Pace", box=None, pad_edge=False, header_style="bold")
+class _Crew:
+    """The agents as a table. Only the task's title is wrapped; a narrow screen leaves out the first of `DROPPED` that it must."""
+
+    def __init__(self, status: Status) -> None:
+        self.status = status
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for number in range(len(DROPPED) + 1):
+            table = _crew(self.status, left_out=DROPPED[:number])
+            if console.measure(table, options=options.update(width=1000)).minimum <= options.max_width:
+                break
+        yield table
+
+
+def _crew(status: Status, *, left_out: Sequence[str]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    shown = [place for place, name in enumerate(COLUMNS) if name not in left_out]
+    for place in shown:
+        table.add_column(COLUMNS[place], no_wrap=COLUMNS[place] != "Task", overflow="fold")
     for card in status.agents:
         percent = card.context.percent
         task = f"{card.run.label} {card.run.task_title}" if card.run else ""
-        table.add_row(
+        cells = (
             one_line(card.name, 30),
             one_line(card.role, 20),
             card.state.value,
@@ -160,6 +180,7 @@ def _crew(status: Status) -> Table:
             words.since(card.run.started_at, status.now) if card.run else "",
             pace(card) if card.run else "",
         )
+        table.add_row(*(cells[place] for place in shown))
     return table
 
 

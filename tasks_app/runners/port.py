@@ -72,6 +72,7 @@ class Cost:
 
     process: str  # names the process: run id, fence and a counter
     usd: float
+    partial: bool = False  # a response was cut off before its tokens were told: they are paid for and not in it
 
 
 @dataclass(frozen=True)

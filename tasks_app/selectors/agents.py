@@ -20,7 +20,7 @@ from tasks_app.selectors.states import AgentState, ContextUse, over_time
 SHOWN = (
     "team_id", "name", "role", "model", "plan_mode", "status", "now_text", "context_tokens", "context_window", "compacted_at",
     "used_tokens", "cached_tokens", "used_usd", "cost_known", "cost_partial", "last_event_at", "position",
-    "team__slug", "team__name", "team__rehearsal",
+    "team__slug", "team__name", "team__rehearsal", "team__ended_at",
 )  # fmt: skip
 """What a card says: nothing else is read, for an agent's instructions and its team's plan may be long."""
 
@@ -78,6 +78,7 @@ class AgentCard:
     team_id: int
     team_slug: str
     team_name: str
+    team_ended: bool  # no task of its team is left to do
     rehearsal: bool
     name: str
     role: str
@@ -95,6 +96,11 @@ class AgentCard:
     cost_partial: bool  # it has cost at least this
     last_event_at: dt.datetime | None
     over: bool
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether stopping it ends anything or keeps anything from starting."""
+        return self.state is not AgentState.STOPPED and (self.run is not None or not self.team_ended)
 
 
 @once
@@ -183,6 +189,7 @@ def _card(agent: Agent, run: OpenRun | None, ask: OpenAsk | None, now: dt.dateti
         team_id=agent.team_id,
         team_slug=agent.team.slug,
         team_name=agent.team.name,
+        team_ended=agent.team.ended_at is not None,
         rehearsal=agent.team.rehearsal,
         name=agent.name,
         role=agent.role,

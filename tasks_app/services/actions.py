@@ -16,6 +16,7 @@ from tasks_app.services import (
     events,
     expiry,
     messages,
+    overruns,
     planned,
     proofs,
     reviews,
@@ -79,8 +80,10 @@ def snooze(decision_id: str, *, minutes: int, actor: str) -> None:
 
 
 def start_task(task_id: int, *, agent_id: int, actor: str) -> Run:
-    """Give a ready task to an agent now. Raises `Blocked`, `AlreadyClaimed` or `Conflict`, each naming why."""
-    return runs.claim_task(task_id, agent_id=agent_id, actor=actor)
+    """Give a ready task to an agent now. Raises `Blocked`, `AlreadyClaimed` or `Conflict`, each naming why; also for a budget."""
+    with transaction.atomic():
+        overruns.must_not_hold(events.lock(tasks.get(task_id).team_id))
+        return runs.claim_task(task_id, agent_id=agent_id, actor=actor)
 
 
 def reassign(task_id: int, *, agent_id: int | None, guidance: str = "", start: str = "clean", actor: str) -> Task:

@@ -26,10 +26,16 @@ ORDER = (budget.Level.OK, budget.Level.WRAP_UP, budget.Level.CHECKPOINT, budget.
 
 def note_unreported_cost(run: Run) -> None:
     """A life of the run is over: what its last turn has cost was never reported where it is still due, and is not guessed."""
-    if Run.objects.filter(pk=run.pk, cost_due=True).update(cost_due=False, cost_partial=True):
-        Task.objects.filter(pk=run.task_id).update(cost_partial=True)
-        Agent.objects.filter(pk=run.agent_id).update(cost_partial=True)
-        Team.objects.filter(pk=run.team_id).update(cost_partial=True)
+    if Run.objects.filter(pk=run.pk, cost_due=True).update(cost_due=False):
+        note_partial_cost(run)
+
+
+def note_partial_cost(run: Run) -> None:
+    """What the run has cost is more than was reported: everything that adds it up says "at least" from now on."""
+    Run.objects.filter(pk=run.pk).update(cost_partial=True)
+    Task.objects.filter(pk=run.task_id).update(cost_partial=True)
+    Agent.objects.filter(pk=run.agent_id).update(cost_partial=True)
+    Team.objects.filter(pk=run.team_id).update(cost_partial=True)
 
 
 @dataclass(frozen=True)

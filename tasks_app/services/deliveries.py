@@ -1,10 +1,10 @@
 """Deliveries: how an answer reaches one life of a run exactly once, and when it is spent for good."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -56,13 +56,10 @@ def consume(run_id: str, fence: int, *, results: Sequence[str], told: Sequence[s
     `results`: tool calls that came back; one that was refused only because the run was parked has not had its answer yet.
     `told`: what the prompt of this life said of answers given while no process waited; naming the call or the decision.
     """
-    closed = Decision.objects.filter(run_id=run_id, consumed_at=None).exclude(status=DecisionStatus.OPEN.value)
+    closed = _unspent(run_id)
     handed = Q(delivered_fence__isnull=False) | Q(status=DecisionStatus.EXPIRED.value)
-    now = timezone.now()
-    closed.filter(handed, tool_use_id__in=[pk for pk in results if pk]).update(consumed_at=now)
-    closed.filter(Q(tool_use_id__in=told) | Q(pk__in=told)).update(
-        consumed_at=now, delivered_fence=Coalesce(F("delivered_fence"), fence), delivered_at=Coalesce(F("delivered_at"), now)
-    )
+    closed.filter(handed, tool_use_id__in=[pk for pk in results if pk]).update(consumed_at=timezone.now())
+    _spend(closed.filter(_named(told)), fence)
 
 
 @transaction.atomic
@@ -79,9 +76,23 @@ def _spend_told(run_id: str, fence: int) -> None:
     """There is no next life: what this one was told is spent, also where its transcript was lost (a full disk)."""
     said = Step.objects.filter(run_id=run_id, kind=StepKind.PROMPT.value).values_list("text", flat=True)
     told = {name for text in said for name in TOLD.findall(text)}
-    left = Decision.objects.filter(run_id=run_id, consumed_at=None).exclude(status=DecisionStatus.OPEN.value)
+    _spend(_unspent(run_id).filter(Q(delivered_fence__isnull=False) | _named(told)), fence)
+
+
+def _unspent(run_id: str) -> QuerySet[Decision]:
+    """Return what is closed and whose effect the transcript does not hold yet."""
+    return Decision.objects.filter(run_id=run_id, consumed_at=None).exclude(status=DecisionStatus.OPEN.value)
+
+
+def _named(told: Collection[str]) -> Q:
+    """Match what was told, which is named by its tool call or by its own id."""
+    return Q(tool_use_id__in=told) | Q(pk__in=told)
+
+
+def _spend(found: QuerySet[Decision], fence: int) -> None:
+    """Spend these for good; one that no life was handed counts as handed to this one now."""
     now = timezone.now()
-    left.filter(Q(delivered_fence__isnull=False) | Q(tool_use_id__in=told) | Q(pk__in=told)).update(
+    found.update(
         consumed_at=now, delivered_fence=Coalesce(F("delivered_fence"), fence), delivered_at=Coalesce(F("delivered_at"), now)
     )
 

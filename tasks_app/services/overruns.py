@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
-from tasks_app.decision_kinds.budget import SHARED
+from tasks_app.decision_kinds.budget import SHARED, title
 from tasks_app.domain.budget import Level
+from tasks_app.domain.errors import Conflict
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, Reason, RunStatus, TeamStatus
 from tasks_app.models import Decision, Run, Task, Team
 from tasks_app.services import budgets, decisions, endings, events, runs, teams
@@ -55,6 +56,13 @@ def holds(team: Team, ready: Sequence[Task]) -> bool:
         payload = budgets.payload("", reading)
         decisions.open_by_system(kind=DecisionKind.BUDGET, task=ready[0], run=None, payload=payload, shared=reading.scope)
     return True
+
+
+def must_not_hold(team: Team) -> None:
+    """Raise `Conflict` where a budget that all share is used up, so that nothing new may start, not by hand either."""
+    reading = budgets.read_shared(team)
+    if reading.level is Level.USED_UP:
+        raise Conflict(f"{title({'scope': reading.scope}, '')}: no task starts until it is raised.", field="budget")
 
 
 def apply_answer(decision: Decision, *, actor: str) -> None:

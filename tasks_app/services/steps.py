@@ -48,6 +48,8 @@ def _record(run_id: str, fence: int, after: int, drafts: Sequence[StepDraft], ro
     agents.went_on(run.agent_id, now=now, spent=spent, reading=reading)
     if spent:
         _add(team, run, spent)
+    if any(draft.cost and draft.cost.partial for draft in drafts):
+        budgets.note_partial_cost(run)
     names = {keys.run(run_id), keys.agent(run.agent_id)} | ({keys.task(run.task_id)} if spent else set())
     data = {"first": after + 1, "last": last}
     events.append(run.team_id, EventKind.RUN_STEPS, keys=names, run_id=run_id, agent_id=run.agent_id, data=data)

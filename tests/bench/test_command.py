@@ -13,7 +13,7 @@ from bench import cluster
 from bench.place import ROOT
 from bench.registry import BENCHES
 
-NAMES = {"live", "fanout", "approve", "recover", "overhead", "record", "schedule", "pages", "parked", "chaos", "soak"}
+NAMES = {"live", "fanout", "approve", "recover", "overhead", "record", "schedule", "pages", "parked", "chaos", "soak", "rolling"}
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -25,6 +25,11 @@ def test_every_benchmark_has_a_module_and_a_time_limit() -> None:
     for bench in BENCHES.values():
         assert find_spec(bench.module)
         assert 0 < bench.limit_s <= 4 * 3600
+
+
+def test_the_page_on_performance_has_a_line_for_each() -> None:
+    page = (ROOT / "docs" / "performance.md").read_text()
+    assert [name for name in BENCHES if f"| `{name}` |" not in page] == []
 
 
 def test_the_help_names_them_all() -> None:

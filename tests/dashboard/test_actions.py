@@ -123,6 +123,17 @@ def test_an_agent_is_stopped_and_works_again(act, agent):
     assert "may be given work again" in words_of(act("agent-action", agent.pk, do="resume"))
 
 
+def test_an_agent_can_be_stopped_until_its_team_has_nothing_left_to_do(desk, team, agent, task):
+    def offered():
+        return "Stop the agent" in html_of(desk.get(reverse("agent", args=[agent.pk])))
+
+    assert offered()
+    type(team).objects.filter(pk=team.pk).update(ended_at=make.ago(minutes=1))
+    assert not offered()
+    make.RunFactory(task=task, agent=agent)
+    assert offered(), "it still works"
+
+
 def test_a_message_reaches_the_mailbox_of_the_agent(act, agent):
     make.RunFactory(task__team=agent.team, agent=agent)
     assert "Message for ada is on its way." in words_of(act("message-send", "atlas", to="ada", body="Keep going.\r\nPlease."))

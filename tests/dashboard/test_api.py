@@ -50,6 +50,8 @@ def test_a_plan_starts_a_team_and_its_status_and_events_can_be_read(lead: Client
     events = lead.get(f"/api/teams/{slug}/events?after=1").json()
     assert events["events"][0]["seq"] == 2
     assert events["last_seq"] == events["events"][-1]["seq"]
+    first = lead.get(f"/api/teams/{slug}/events?limit=1").json()["events"][0]
+    assert first["text"].startswith("Lead started the team "), "the sentence of History"
 
 
 def test_a_bad_plan_names_every_problem_with_its_line(lead: Client) -> None:

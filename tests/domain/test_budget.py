@@ -1,9 +1,9 @@
-"""Budgets have levels, nest, and forecast only from enough data."""
+"""Budgets have levels and nest."""
 
 import pytest
 
 from tasks_app.domain import budget
-from tasks_app.domain.budget import Level, Limit, Pace
+from tasks_app.domain.budget import Level, Limit
 
 
 @pytest.mark.parametrize(
@@ -37,18 +37,6 @@ def test_the_tightest_limit_rules_whatever_its_unit_and_the_outermost_of_equals(
 def test_what_is_left_is_never_negative():
     assert Limit("run", 7, 5).left == 0
     assert Limit("run", 2, 5).left == 3
-
-
-def test_no_forecast_before_ten_minutes_of_data():
-    assert budget.pace(1, 10, elapsed_s=599) is None
-    assert budget.pace(1, 10, elapsed_s=600) == Pace(1, 5400)
-
-
-def test_the_forecast_says_where_the_period_ends_and_when_the_limit_is_hit():
-    assert budget.pace(30, 60, elapsed_s=3600, period_s=9000) == Pace(75, 3600)
-    assert budget.pace(30, 60, elapsed_s=3600, period_s=7000) == Pace(pytest.approx(58.33, abs=0.01), None)
-    assert budget.pace(60, 60, elapsed_s=3600) == Pace(60, 0)
-    assert budget.pace(0, 60, elapsed_s=3600, period_s=7200) == Pace(0, None)
 
 
 def test_unset_limits_have_a_safe_default():

@@ -109,6 +109,8 @@ def test_whatever_is_written_is_reviewed(rows, agents):
         assert finding.path.startswith("tasks[")
 
 
-def test_every_code_is_documented():
-    text = (Path(__file__).parents[2] / "docs/good-tasks.md").read_text()
-    assert [code for code in Code if f"| `{code}` |" not in text] == []
+def test_every_code_is_documented_with_the_very_examples_that_a_person_is_shown():
+    lines = (Path(__file__).parents[2] / "docs/good-tasks.md").read_text().splitlines()
+    rows = {line.split("`")[1]: line for line in lines if line.startswith("| `")}
+    assert set(rows) == set(Code)
+    assert [code for code, one in EXAMPLES.items() if not rows[code].endswith(f"| {one.poor} | {one.good} |")] == []

@@ -30,8 +30,8 @@ def team() -> Any:
     return team
 
 
-def text(team: Any) -> str:
-    console = Console(width=160, record=True, file=open("/dev/null", "w"))  # noqa: SIM115 - written to nowhere
+def text(team: Any, width: int = 160) -> str:
+    console = Console(width=width, soft_wrap=True, record=True, file=open("/dev/null", "w"))  # noqa: SIM115 - written to nowhere
     console.print(status.as_text(status.read(team.pk, timezone.now())))
     return console.export_text()
 
@@ -60,6 +60,28 @@ def test_agents_are_on_track_over_or_idle_with_context_and_elapsed_time(team: An
     shown = text(team)
     assert "81 %" in shown
     assert "4:07" in shown
+
+
+@pytest.mark.parametrize(
+    ("width", "columns"),
+    [
+        (100, "Agent Role State Task Context Elapsed Pace"),
+        (70, "Agent State Task Context Elapsed Pace"),
+        (40, "Agent State Task"),
+    ],
+)
+def test_a_narrow_screen_leaves_columns_out_rather_than_cutting_words(width: int, columns: str) -> None:
+    team = TeamFactory(name="Billing")
+    agent = AgentFactory(team=team, name="database-designer", role="database-builder", context_tokens=9, context_window=10)
+    task = TaskFactory(team=team, number=1, title="Payment API with cards", in_progress=True)
+    RunFactory(task=task, agent=agent, started_at=ago(minutes=4, seconds=7))
+    lines = text(team, width).splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("Agent"))
+    assert lines[at].split() == columns.split()
+    assert all(len(line) <= width for line in lines[at:])
+    shown = " ".join(lines[at:])
+    assert "…" not in shown
+    assert [word for word in ("database-designer", "working", "Payment", "cards") if word not in shown] == []
 
 
 def test_the_head_counts_and_says_that_it_is_a_rehearsal(team: Any) -> None:

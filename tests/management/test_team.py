@@ -1,6 +1,8 @@
 """`manage.py team`: start from a plan, list, status, pause, resume, stop, schema."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ from tasks_app.models import Team
 from tests.factories import TaskFactory, TeamFactory
 from tests.management.commands import run, run_json
 
+ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.django_db
 PLAN = """
 team: Small
@@ -46,9 +49,32 @@ def test_a_team_starts_and_says_that_no_worker_runs(plan: Path) -> None:
     assert (team.slug, team.rehearsal, team.created_by.username) == ("small", True, "lead")
 
 
+def test_a_start_says_how_many_hints_there_are_on_how_tasks_are_written_and_where_to_read_them(plan: Path) -> None:
+    hints = len(run_json("team", "check", str(plan))[1]["findings"])
+    assert hints > 1
+    where = f"{hints} hints on how its tasks are written: `uv run manage.py team check {plan}`."
+    assert where in run("team", "start", str(plan), "--rehearse")[1]
+    assert run_json("team", "start", str(plan), "--rehearse")[1]["hints"] == hints
+
+
+def test_wrong_arguments_are_one_json_document_too(plan: Path) -> None:
+    manage = (sys.executable, "manage.py")
+    for words, message in {
+        ("team", "status", "--json"): "the following arguments are required: team",
+        ("team", "wait", "small", "--timeout", "soon", "--json"): "argument --timeout: invalid float value: 'soon'",
+        ("decide", "--json", "--nonsense"): "unrecognized arguments: --nonsense",
+    }.items():
+        done = subprocess.run([*manage, *words], capture_output=True, text=True, timeout=60, cwd=ROOT)
+        error = json.loads(done.stdout)["error"]
+        assert (done.returncode, error["code"], error["field"], error["message"]) == (2, "invalid", "arguments", message)
+    usage = subprocess.run([*manage, "team", "status"], capture_output=True, text=True, timeout=60, cwd=ROOT)
+    assert (usage.returncode, usage.stdout) == (2, "")
+    assert "usage: manage.py team status" in usage.stderr
+
+
 def test_it_may_get_another_name(plan: Path) -> None:
     code, document = run_json("team", "start", str(plan), "--rehearse", "--name", "Second try")
-    assert (code, document) == (0, {"team": "second-try", "worker": False})
+    assert (code, document) == (0, {"team": "second-try", "worker": False, "hints": document["hints"]})
 
 
 def test_without_a_key_real_agents_are_refused_with_the_two_ways_out(plan: Path) -> None:

@@ -1,5 +1,7 @@
 """What a process had not reported when it died is missing in the cost, and everything that shows the cost says so."""
 
+from dataclasses import replace
+
 import pytest
 
 from tasks_app.domain.statuses import Reason, RunStatus, StepKind
@@ -59,6 +61,14 @@ def test_a_life_whose_turns_have_all_reported_leaves_the_cost_whole(held, end):
     record(held, REPORT)
     end(held)
     assert not any(partial().values())
+
+
+def test_a_report_of_a_turn_that_was_cut_off_while_the_model_spoke_is_a_least_cost(held):
+    record(held, PROMPT, TURN, StepDraft(StepKind.RESULT, "", cost=replace(REPORT.cost, partial=True)))
+    assert all(partial().values())
+    record(held, PROMPT, TURN, StepDraft(StepKind.RESULT, "", cost=world.cost("p", 0.5)))
+    finish(held)
+    assert all(partial().values()), "a whole turn after it does not make up for it"
 
 
 def test_a_report_of_the_next_life_does_not_make_up_for_what_was_lost(held):

@@ -6,7 +6,7 @@ import pytest
 from django.db import IntegrityError
 
 from tasks_app.domain.budget import Level
-from tasks_app.domain.errors import Invalid
+from tasks_app.domain.errors import Conflict, Invalid
 from tasks_app.domain.statuses import DecisionKind
 from tasks_app.models import Decision, Run, Task, Team
 from tasks_app.selectors.agents import open_asks
@@ -125,6 +125,15 @@ def test_stopping_at_the_teams_budget_pauses_the_team_so_that_nothing_asks_again
     assert not Decision.objects.filter(status="open").exists()
     actions.resume_team(crew.team.pk, actor="user:ada")
     assert Decision.objects.filter(status="open", kind="budget").count() == 1
+
+
+def test_a_task_is_not_started_by_hand_beyond_a_budget_that_all_share(crew):
+    spend()
+    with pytest.raises(Conflict, match=r"^The budget of the team is used up: no task starts until it is raised\.$"):
+        actions.start_task(crew.tasks[0].pk, agent_id=crew.agents[0].pk, actor="user:ada")
+    assert not Run.objects.exists()
+    spend(1)
+    assert actions.start_task(crew.tasks[0].pk, agent_id=crew.agents[0].pk, actor="user:ada").attempt == 1
 
 
 def test_whoever_waits_for_a_shared_budget_is_shown_as_waiting_for_the_lead(crew):

@@ -1,5 +1,6 @@
 """`manage.py team`: start a team from a plan, see it, pause, resume and stop it, archive and restore it."""
 
+import shlex
 import time
 from argparse import ArgumentParser
 from collections.abc import Callable
@@ -81,6 +82,7 @@ class Command(DeskCommand):
         _check_timeout(given["timeout"])
         rules = lead.load(given["lead"]) if given["lead"] else None
         plan, source = plan_files.read(given["plan"], name=given["name"])
+        hints = len(plans.review(plan))
         prepare.everything()
         rehearse = given["rehearse"] or settings.REHEARSE or (desk.running(prepare.home()) or {}).get("rehearse", False)
         if not rehearse and not credentials.anywhere():
@@ -91,7 +93,9 @@ class Command(DeskCommand):
         who = f"user:{user.username}"
         start = partial(actions.start_team, plan, source=source, user_id=user.pk, rehearsal=rehearse, actor=who)
         if not given["wait"] and rules is None:
-            return self._say_started(start().slug, given["json"])
+            return self._say_started(start().slug, given["json"], plan=given["plan"], hints=hints)
+        if hints:
+            self._teller(given["json"])(_hints(hints, given["plan"]))
         return self._wait_for(lambda: start().pk, rules=rules, rehearse=rehearse, given=given)
 
     def _check(self, path: Path, as_json: bool) -> int:
@@ -141,12 +145,14 @@ class Command(DeskCommand):
 
         return tell
 
-    def _say_started(self, slug: str, as_json: bool) -> int:
+    def _say_started(self, slug: str, as_json: bool, *, plan: Path, hints: int) -> int:
         works = missing.somebody_works()
         if as_json:
-            self.print_json({"team": slug, "worker": works})
+            self.print_json({"team": slug, "worker": works, "hints": hints})
         else:
             self.stdout.write(f"The team {slug} has started. `{COMMAND} team status {slug}` shows it.")
+            if hints:
+                self.stdout.write(_hints(hints, plan))
             if not works:
                 self.stdout.write(f"No worker runs yet: start `{COMMAND} up`, or wait here: `{COMMAND} team wait {slug}`.")
         return 0
@@ -206,6 +212,11 @@ class Command(DeskCommand):
         else:
             self.show(status.as_text(facts))
         return 0
+
+
+def _hints(number: int, plan: Path) -> str:
+    one = "1 hint" if number == 1 else f"{number} hints"
+    return f"{one} on how its tasks are written: `{COMMAND} team check {shlex.quote(str(plan))}`."
 
 
 def _goes_on(team_id: int) -> str:

@@ -30,7 +30,7 @@ from tasks_app.domain.statuses import StepKind
 from tasks_app.domain.text import one_line
 from tasks_app.runners.claude import usage
 from tasks_app.runners.claude.content import kept, kept_json, result_text
-from tasks_app.runners.port import Cost, StepDraft
+from tasks_app.runners.port import StepDraft
 
 SILENT = frozenset({"init", "session_state_changed", "background_tasks_changed", "status", "thinking_tokens"})
 """System messages that say nothing a lead would read; `conversation.py` and `turns.py` use them."""
@@ -126,7 +126,7 @@ class Translator:
 
     def _result_message(self, message: ResultMessage) -> Iterator[StepDraft]:
         self.window = usage.context_window(message, self.model) or self.window
-        cost = None if message.total_cost_usd is None else Cost(self.process, max(0.0, float(message.total_cost_usd)))
+        cost = usage.cost(message, self.process)
         counted = self.ledger.result(message)
         text = kept(message.result if isinstance(message.result, str) else "")
         data = {

@@ -12,10 +12,12 @@ from typing import Any
 
 from claude_agent_sdk import AssistantMessage, ResultMessage
 
-from tasks_app.runners.port import Usage
+from tasks_app.runners.port import Cost, Usage
 
 SYNTHETIC = "<synthetic>"
 """The model of rows that Claude Code wrote itself (API errors): they cost nothing and say nothing about the context."""
+CUT_OFF = "aborted_streaming"
+"""Why a turn ended that was interrupted while the model spoke; `aborted_tools` is one whose response was whole."""
 COUNTED = ("input_tokens", "cache_creation_tokens", "cache_read_tokens", "output_tokens")
 MODEL_USAGE = ("inputTokens", "cacheCreationInputTokens", "cacheReadInputTokens", "outputTokens")
 
@@ -89,6 +91,16 @@ def context_window(message: ResultMessage, model: str) -> int | None:
         if base_model(name) == base_model(model):
             return number(totals.get("contextWindow")) or None
     return None
+
+
+def cost(message: ResultMessage, process: str) -> Cost | None:
+    """Return what the process says it has cost so far, None where it does not.
+
+    What an interrupted response had said by then is paid for; Claude Code learns its output tokens at its end only.
+    """
+    if message.total_cost_usd is None:
+        return None
+    return Cost(process, max(0.0, float(message.total_cost_usd)), partial=message.terminal_reason == CUT_OFF)
 
 
 def base_model(model: str) -> str:

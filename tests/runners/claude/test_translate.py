@@ -173,3 +173,10 @@ def test_the_result_carries_the_cost_of_the_process(translator: Translator) -> N
     assert step.cost is not None
     assert (step.cost.process, step.cost.usd) == ("r:1:1", 0.5)
     assert step.context_window == 200_000
+
+
+@pytest.mark.parametrize(("why", "partial"), [("aborted_streaming", True), ("aborted_tools", False), ("completed", False)])
+def test_the_cost_of_a_response_that_was_cut_off_is_a_part_of_it(translator: Translator, why: str, partial: bool) -> None:
+    step = only(translator.steps(result(total_cost_usd=0.5, terminal_reason=why)))
+    assert step.cost is not None
+    assert step.cost.partial is partial
