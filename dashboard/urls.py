@@ -17,6 +17,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("teams/<slug:slug>/", teams.team, name="team"),
     path("teams/<slug:slug>/action/", teams.act, name="team-action"),
     path("teams/<slug:slug>/message/", teams.send_message, name="message-send"),
+    path("teams/<slug:slug>/how-it-goes/", teams.how_it_goes, name="how-it-goes"),
     path("teams/<slug:slug>/context/", context.listing, name="context"),
     path("teams/<slug:slug>/context/action/", context.add, name="context-add"),
     path("teams/<slug:slug>/context/<int:pk>/", context.entry, name="context-entry"),

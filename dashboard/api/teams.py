@@ -1,4 +1,4 @@
-"""Endpoints on teams: list, start, status, events, pause, resume, stop, archive, restore, messages."""
+"""Endpoints on teams: list, start, status, how it goes, events, pause, resume, stop, archive, restore, messages."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,8 +12,9 @@ from pydantic import Field
 from dashboard.api.base import Body, ErrorAnswer, team_of, viewer_of
 from tasks_app.domain import plan as plans
 from tasks_app.domain.errors import Invalid
-from tasks_app.management import credentials, status
+from tasks_app.management import credentials, how_it_goes, status
 from tasks_app.selectors import crew, journal, sentences, teams
+from tasks_app.selectors import how_it_goes as reports
 from tasks_app.services import actions
 from tasks_app.services.teams import Source
 from tasks_app.task_types import registry
@@ -71,6 +72,13 @@ def team_status(request: HttpRequest, slug: str) -> dict[str, Any]:
     """Tasks, agents and what waits, as `manage.py team status --json` prints them."""
     pk, _ = team_of(request, slug)
     return status.as_json(status.read(pk, timezone.now()))
+
+
+@router.get("/{slug}/how-it-goes", response={200: dict[str, Any], **ERRORS})
+def how_a_team_does(request: HttpRequest, slug: str) -> dict[str, Any]:
+    """Time, questions, rework, messages, hand-offs and waits, on the whole and by day; null is what is not known yet."""
+    pk, _ = team_of(request, slug)
+    return {"team": slug, **how_it_goes.as_json(reports.of_team(pk))}
 
 
 @router.get("/{slug}/events", response={200: dict[str, Any], **ERRORS})

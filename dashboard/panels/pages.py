@@ -140,6 +140,7 @@ PAGES: Mapping[str, Callable[[str, Viewer], list[Block]]] = {
     "inbox": inbox,
     "team": team,
     "teams": plain,
+    "figures": plain,
     "context": context,
     "task": task,
     "agent": agent,

@@ -6,7 +6,7 @@ from dashboard.access import Viewer
 from dashboard.panels.base import Block
 from tasks_app.domain.statuses import OPEN_RUN
 from tasks_app.execution import handover
-from tasks_app.selectors import attempts, comparison
+from tasks_app.selectors import attempts, comparison, estimates, tasks
 from tasks_app.selectors.states import TaskState
 from tasks_app.services import keys
 
@@ -28,7 +28,9 @@ class TaskHead:
     def context(self, block: Block, viewer: Viewer) -> dict[str, Any] | None:
         """Return the task in full, or None when it is gone."""
         found = attempts.page(int(block.args[0]))
-        return None if found is None else {"task": found, "card": found.card}
+        if found is None:
+            return None
+        return {"task": found, "card": found.card, "probably": estimates.of_task(found.card.pk)}
 
 
 class Attempts:
@@ -45,11 +47,11 @@ class Attempts:
 
     def context(self, block: Block, viewer: Viewer) -> dict[str, Any] | None:
         """Return the attempts, or None when the task is gone."""
-        found = attempts.page(int(block.args[0]))
-        if found is None:
+        card = tasks.one(int(block.args[0]))
+        if card is None:
             return None
         runs = attempts.of_task(int(block.args[0]))
-        return {"attempts": runs, "card": found.card, "compared": comparison.compare(runs)}
+        return {"attempts": runs, "card": card, "compared": comparison.compare(runs)}
 
 
 class Handover:

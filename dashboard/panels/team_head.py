@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from django.utils import timezone
-
 from dashboard.access import Viewer
 from dashboard.panels.base import Block
 from dashboard.panels.many import Contexts, Many
@@ -29,7 +27,7 @@ class TeamHead(Many):
 
     def of(self, team: teams.TeamSummary) -> dict[str, Any]:
         """Return the context for a summary that is already there."""
-        return {"team": team, "pace": team.pace_usd(timezone.now())}
+        return {"team": team}
 
 
 class TeamBar(TeamHead):

@@ -19,12 +19,12 @@ COMPACTED_NEWS_S = 600
 
 
 @register.filter
-def tokens(value: int | str | None) -> str:
+def tokens(value: float | str | None) -> str:
     """`950`, `412 k`, `1.84 M`; for None and what is no number `tokens not reported`."""
-    if not isinstance(value, int):
+    if not isinstance(value, int | float):
         return "tokens not reported"
     if value < 1_000:
-        return str(value)
+        return str(round(value))
     if value < 999_500:
         return f"{round(value / 1_000)} k"
     return f"{value / 1_000_000:.2f} M"
@@ -91,6 +91,12 @@ def clock(seconds: float | str | None) -> str:
 def minutes(value: float) -> str:
     """Minutes without needless decimals: `5`, `7.5`."""
     return f"{value:g}"
+
+
+@register.filter
+def minutes_about(value: float) -> str:
+    """Minutes of an estimate: `7.5` under ten, else whole ones."""
+    return f"{value:.2g}" if value < 10 else f"{value:.0f}"
 
 
 def span_s(since: dt.datetime | None, until: dt.datetime | None = None) -> float:

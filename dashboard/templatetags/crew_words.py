@@ -3,9 +3,11 @@
 from typing import NamedTuple
 
 from django import template
+from django.utils import timezone
 
-from dashboard.templatetags.crew_format import cost, tokens, usd, usd_short
+from dashboard.templatetags.crew_format import cost, tokens, usd, usd_short, usd_whole
 from tasks_app.decision_kinds.registry import choice_word
+from tasks_app.domain.budget import PACE_MIN_S
 from tasks_app.domain.graph import Why
 from tasks_app.domain.statuses import REASON_WORD, DecisionKind
 from tasks_app.selectors.states import AgentState, TaskState, TeamState
@@ -142,6 +144,21 @@ def spending(team: TeamSummary) -> str:
         parts.append(f"over by {usd(team.used_usd - team.budget_usd)} · new tasks held")
     parts.append(f"{tokens(team.used_tokens)} tok")
     return " · ".join(parts)
+
+
+@register.filter
+def pace(team: TeamSummary) -> str:
+    """`on pace for $58`, without a cost `on pace for 1.20 M tok`, too young `pace after 10 min`; nothing when it is over."""
+    if not team.unfinished:
+        return ""
+    now = timezone.now()
+    money, used = team.pace_usd(now), team.pace_tokens(now)
+    if money is not None:
+        return f"on pace for {'at least ' if team.cost_partial else ''}{usd_whole(money)}"
+    if used is not None:
+        return f"on pace for {tokens(used)} tok"
+    young = (now - team.created_at).total_seconds() < PACE_MIN_S
+    return "pace after 10 min" if young else "pace not known yet"
 
 
 @register.filter

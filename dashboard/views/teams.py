@@ -20,6 +20,7 @@ from dashboard.views.act import choose, perform
 from dashboard.views.page import Page
 from tasks_app.domain.errors import DomainError, NotFound
 from tasks_app.selectors import attempts, crew
+from tasks_app.selectors import how_it_goes as reports
 from tasks_app.selectors import teams as selector
 from tasks_app.services import actions, budgets
 from tasks_app.services import teams as team_service
@@ -38,6 +39,16 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
     chosen = Filter.parse(request.META.get("QUERY_STRING", ""))
     page = Page.open(request, "team", args.pack(slug, chosen.choices))
     return _render(page, find(page, slug), chosen)
+
+
+@require_GET
+def how_it_goes(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show how a team does, on the whole and by day."""
+    page = Page.open(request, "figures", slug)
+    found = find(page, slug)
+    return page.render(
+        "pages/how_it_goes.html", {"team": found, "rehearsal": found.rehearsal, "report": reports.of_team(found.pk)}
+    )
 
 
 @post_only

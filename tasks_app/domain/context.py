@@ -76,12 +76,13 @@ def _level(used: int, window: int) -> Level:
 
 @dataclass(frozen=True)
 class Reading:
-    """What some steps said of a context: its tokens now (None: unknown, after a compaction), its window and highest so far.
+    """What some steps said of a context: its tokens now (None: unknown, after a compaction), its window, first and highest.
 
     `measured`: they said something of the tokens at all; else only the window was reported.
     """
 
     tokens: int | None = None
     window: int | None = None
+    first: int | None = None
     peak: int = 0
     measured: bool = False

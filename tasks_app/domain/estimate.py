@@ -33,6 +33,11 @@ def size_of(expected_max_min: float) -> Size:
     return Size.MEDIUM if expected_max_min <= 30 else Size.LARGE
 
 
+def expected_minutes_of(size: Size) -> tuple[float, float | None]:
+    """Return the expected minutes of a size: above the first, up to the second (None: any)."""
+    return {Size.SMALL: (-1.0, 10.0), Size.MEDIUM: (10.0, 30.0), Size.LARGE: (30.0, None)}[size]
+
+
 @dataclass(frozen=True)
 class Spread:
     """A quarter lies below `low`, half below `typical`, a quarter above `high`."""
@@ -71,12 +76,12 @@ class Finished:
     tokens: int
     minutes: float
     usd: float | None = None
-    context_peak: int | None = None
+    context_added: int | None = None  # by how much it filled the context of its session; None: not known
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a task will probably take. `usd` and `context` are None where nothing is known of them."""
+    """What a task will probably take. `usd` and `context` are None where too little is known of them."""
 
     tokens: Spread
     minutes: Spread | None
@@ -114,12 +119,13 @@ def _ladder(kind: Kind) -> list[tuple[str, Callable[[Kind], bool]]]:
 
 def _learned(rows: Sequence[Finished], basis: str) -> Estimate:
     tokens = spread(row.tokens for row in rows)
+    added = [row.context_added for row in rows if row.context_added is not None]
     assert tokens is not None  # noqa: S101 - there are at least ENOUGH rows
     return Estimate(
         tokens=tokens,
         minutes=spread(row.minutes for row in rows),
         usd=spread(row.usd for row in rows if row.usd is not None),
-        context=spread(row.context_peak for row in rows if row.context_peak),
+        context=spread(added) if len(added) >= ENOUGH else None,
         attempts=len(rows),
         basis=basis,
     )
@@ -179,11 +185,39 @@ def room(needs: Spread | None, *, used: int | None, window: int | None) -> Room 
 
 
 def on_pace_for(spent: float, *, done: Sequence[float], open_: Sequence[float]) -> float | None:
-    """Return where spending leads: what was spent, and for what is open the typical need, scaled by how the done ones did.
+    """Return where spending leads: what was spent on the done tasks, and for each open one its need, scaled by how those did.
 
-    `done` and `open_` are typical needs of finished and unfinished tasks in the unit of `spent`; None before anything is done.
+    `done` and `open_` are typical needs of finished and unfinished tasks, in any one unit: the answer is in the unit of `spent`.
+    None before anything is done or known to be spent.
     """
     expected = sum(done)
-    if not done or expected <= 0:
+    if expected <= 0 or spent <= 0:
         return None
     return spent + sum(open_) * (spent / expected)
+
+
+@dataclass(frozen=True)
+class Course:
+    """How far a team has come: the typical needs of its tasks, and what was spent on the done ones and on those given up.
+
+    What people did by hand is neither done nor open here: it tells nothing of what agents spend.
+    """
+
+    done: tuple[float, ...] = ()
+    open: tuple[float, ...] = ()
+    done_usd: float = 0.0
+    done_tokens: int = 0
+    cancelled_usd: float = 0.0
+    cancelled_tokens: int = 0
+
+    def total_usd(self, spent: float) -> float | None:
+        """Return what the whole team will have cost in USD, never less than what it has `spent`; None: not known yet."""
+        return self._total(spent, self.done_usd, self.cancelled_usd)
+
+    def total_tokens(self, spent: int) -> float | None:
+        """Return the same in tokens."""
+        return self._total(spent, self.done_tokens, self.cancelled_tokens)
+
+    def _total(self, spent: float, done: float, cancelled: float) -> float | None:
+        ahead = on_pace_for(done, done=self.done, open_=self.open)
+        return None if ahead is None else max(spent, ahead + cancelled)

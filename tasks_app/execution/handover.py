@@ -61,7 +61,7 @@ def of_waiting(task_id: int) -> Told | None:
 def _told(task: Any, *, agent_id: int | None = None, guidance: str | None = None) -> Told:
     known = agent_id or task.assignee_id
     agent = agents.get(known) if known else None
-    carried = bool(agent and carried_session(agent))
+    carried = bool(agent and carried_session(task, agent, rehearsal=task.team.rehearsal))
     words = task.guidance if guidance is None else guidance
     attempt = reading.next_attempt(task.pk)
     found = prompts.parts(

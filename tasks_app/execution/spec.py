@@ -14,6 +14,7 @@ from tasks_app.execution import environment, prompts
 from tasks_app.rehearsal import scripts, server
 from tasks_app.runners.port import RunSpec
 from tasks_app.selectors import context as shared
+from tasks_app.selectors import estimates
 from tasks_app.selectors import runs as reading
 from tasks_app.selectors.context import Entry
 from tasks_app.services import budgets, context, deliveries, runs, task_edits, transcripts
@@ -46,7 +47,7 @@ def build(run_id: str, fence: int) -> Prepared:
     run = runs.get(run_id)
     task, agent, team = run.task, run.agent, run.team
     resumes = run.started_session and transcripts.holds(run.session_id)
-    carried = "" if resumes else carried_session(agent)
+    carried = "" if resumes else carried_session(task, agent, rehearsal=team.rehearsal)
     closed = deliveries.undelivered(run_id)
     plan_mode = (task.plan_mode if task.plan_mode is not None else agent.plan_mode) and not _plan_is_over(run, closed)
     home = home_of(run_id, fence)
@@ -88,10 +89,16 @@ def _plan_is_over(run: Any, closed: list[Any]) -> bool:
     return any(d.kind == "plan" and d.choice in ("approve", "approve_changes") for d in closed)
 
 
-def carried_session(agent: Any) -> str:
-    """Return the agent's own session, while there is room in it: at 80 % the next task starts a fresh one, with a summary."""
+def carried_session(task: Any, agent: Any, *, rehearsal: bool) -> str:
+    """Return the agent's own session, while there is room in it: else the task starts a fresh one with a hand-over summary.
+
+    There is none at 80 %, and before that where the task is known to need more than is left until then.
+    """
     roomy = usage(agent.context_tokens, agent.context_window).level not in (Level.WARN, Level.CRITICAL)
-    return agent.session_id if agent.session_id and roomy and transcripts.holds(agent.session_id) else ""
+    if not (agent.session_id and roomy and transcripts.holds(agent.session_id)):
+        return ""
+    forecast = estimates.room_of(task, agent, rehearsal=rehearsal)
+    return "" if forecast is not None and not forecast.fits else agent.session_id
 
 
 def _prompt(run: Any, closed: list[Any], carried: str, *, resumes: bool) -> str:

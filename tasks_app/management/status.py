@@ -75,6 +75,8 @@ def as_json(status: Status) -> dict[str, Any]:
             "cost_partial": team.cost_partial,
             "budget_usd": team.budget_usd,
             "budget_tokens": team.budget_tokens,
+            "on_pace_for_usd": team.pace_usd(status.now),
+            "on_pace_for_tokens": team.pace_tokens(status.now),
         },
         "tasks": [task_json(card) for card in status.tasks],
         "agents": [_agent_json(card, status.now) for card in status.agents],
@@ -128,12 +130,22 @@ def _header(status: Status) -> Text:
     money = f"{least}${team.used_usd:.2f}" if team.used_usd is not None else "cost unknown"
     budget = f" of ${team.budget_usd:.2f}" if team.budget_usd is not None else ""
     facts = [f"{counts.done} of {counts.total} tasks completed", f"{words.tokens(team.used_tokens)} tokens", money + budget]
+    facts += _on_pace_for(team, status.now)
     if team.waiting:
         facts.insert(1, f"{team.waiting} waiting for you")
     rehearsal = "   Rehearsal: replies are scripted" if team.rehearsal else ""
     archived = ", archived" if team.archived_at else ""
     head = Text.assemble((one_line(team.name, 120), "bold"), f"  {team.slug}  {team.status.value}{archived}", (rehearsal, "dim"))
     return Text("\n").join([head, Text(" · ".join(facts), style="dim")])
+
+
+def _on_pace_for(team: TeamSummary, now: dt.datetime) -> list[str]:
+    """Where spending leads, while anything is left to do and it can be known."""
+    money, used = team.pace_usd(now), team.pace_tokens(now)
+    if not team.unfinished or (money is None and used is None):
+        return []
+    least = "at least " if team.cost_partial else ""
+    return [f"on pace for {least}${money:.2f}" if money is not None else f"on pace for {words.tokens(used)} tokens"]
 
 
 def _tree(status: Status) -> Tree:

@@ -57,6 +57,7 @@ class Run(models.Model):
     cost_due = models.BooleanField(default=False)  # a turn has begun whose cost its process has not reported yet
     cost_partial = models.BooleanField(default=False)  # a process ended before it could report: the cost is at least this
     context_tokens = models.BigIntegerField(null=True)
+    context_first = models.BigIntegerField(null=True)  # at its first response: left by earlier tasks, and the prompt
     context_peak = models.BigIntegerField(null=True)
     context_window = models.BigIntegerField(null=True)
     budget_usd = models.DecimalField(max_digits=12, decimal_places=4, null=True)  # its own, from its task or team at the start
@@ -85,6 +86,8 @@ class Run(models.Model):
             models.Index(fields=["status", "lease_until"], name="run_lease"),
             models.Index(fields=["team", "status"], name="run_team"),
             models.Index(fields=["session_id"], name="run_session"),
+            # what is learned from: the newest attempts that were completed
+            models.Index(fields=["-ended_at"], condition=Q(status=RunStatus.COMPLETED.value), name="run_completed"),
         )
 
     def __str__(self) -> str:
@@ -116,6 +119,7 @@ class MessageUsage(models.Model):
     message_id = models.CharField(max_length=80)
     model = models.CharField(max_length=80, blank=True)
     subagent = models.CharField(max_length=80, blank=True)
+    coordinates = models.BooleanField(default=False)  # it called a tool that is there to agree with others
     input_tokens = models.BigIntegerField(default=0)
     cache_creation_tokens = models.BigIntegerField(default=0)
     cache_read_tokens = models.BigIntegerField(default=0)

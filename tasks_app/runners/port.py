@@ -84,6 +84,7 @@ class StepDraft:
     data: Mapping[str, Any] = field(default_factory=dict)
     tool_use_id: str = ""
     parent_tool_use_id: str = ""  # set on steps of a sub-agent
+    message_id: str = ""  # of a tool call: the API message that made it, as in `Usage`
     usage: Usage | None = None
     cost: Cost | None = None
     context_tokens: int | None = None  # of the last main-thread response; None: unchanged

@@ -2,19 +2,22 @@
 
 import datetime as dt
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from decimal import Decimal
 
 from django.db.models import Count, Q
 
 from tasks_app.domain.budget import PACE_MIN_S
 from tasks_app.domain.context import Level
+from tasks_app.domain.estimate import Course
 from tasks_app.domain.statuses import TaskStatus, TeamStatus
 from tasks_app.models import Task, Team
-from tasks_app.selectors import agents, inbox
+from tasks_app.selectors import agents, courses, inbox
 from tasks_app.selectors.agents import AgentCard
 from tasks_app.selectors.look import once
 from tasks_app.selectors.states import URGENCY, AgentState, TaskState, TeamState, with_state
+
+NOT_BEGUN = Course()
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,7 @@ class TeamSummary:
     archived_at: dt.datetime | None
     open_runs: int
     last_seq: int
+    course: Course = NOT_BEGUN
 
     @property
     def percent(self) -> int | None:
@@ -97,10 +101,18 @@ class TeamSummary:
 
     def pace_usd(self, now: dt.datetime) -> Decimal | None:
         """What the whole team will have cost if the rest costs like what is done; None before ten minutes or a done task."""
-        running_s = ((self.ended_at or now) - self.created_at).total_seconds()
-        if self.used_usd is None or running_s < PACE_MIN_S or not self.counts.done:
+        if self.used_usd is None or not self._paces(now):
             return None
-        return self.used_usd * self.counts.total / self.counts.done
+        total = self.course.total_usd(float(self.used_usd))
+        return None if total is None else Decimal(str(round(total, 6)))
+
+    def pace_tokens(self, now: dt.datetime) -> int | None:
+        """How many tokens the whole team will have used, under the same conditions."""
+        total = self.course.total_tokens(self.used_tokens) if self._paces(now) else None
+        return None if total is None else round(total)
+
+    def _paces(self, now: dt.datetime) -> bool:
+        return ((self.ended_at or now) - self.created_at).total_seconds() >= PACE_MIN_S
 
 
 @dataclass(frozen=True)
@@ -126,7 +138,7 @@ class Archived:
 
 
 def visible(team_ids: Collection[int]) -> list[TeamSummary]:
-    """Return these teams without archived ones, most urgent first, then newest; seven queries, whatever their number."""
+    """Return these teams without archived ones, most urgent first, then newest; eight queries, whatever their number."""
     found = summaries(listed(team_ids)).values()
     return sorted(found, key=lambda team: (URGENCY[team.state], -team.created_at.timestamp(), team.pk))
 
@@ -146,15 +158,19 @@ def listed(team_ids: Collection[int]) -> frozenset[int]:
 
 @once
 def summaries(team_ids: Collection[int]) -> dict[int, TeamSummary]:
-    """Return these teams by pk; six queries, whatever the number of teams."""
+    """Return these teams by pk; seven queries, whatever the number of teams."""
     teams = list(Team.objects.filter(pk__in=team_ids).defer("plan", "rehearsal_script"))
     found = counts(team_ids)
     waiting = inbox.counts(team_ids)
+    known = courses.of_teams(team_ids)
     crews: dict[int, list[AgentCard]] = {team.pk: [] for team in teams}
     for card in agents.of_teams(team_ids):
         crews[card.team_id].append(card)
     return {
-        team.pk: _summary(team, found.get(team.pk, Counts()), waiting.get(team.pk, inbox.NONE).open, crews[team.pk])
+        team.pk: replace(
+            _summary(team, found.get(team.pk, Counts()), waiting.get(team.pk, inbox.NONE).open, crews[team.pk]),
+            course=known.get(team.pk, NOT_BEGUN),
+        )
         for team in teams
     }
 

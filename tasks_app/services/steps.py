@@ -18,7 +18,17 @@ from tasks_app.runners.port import StepDraft
 from tasks_app.services import agents, budgets, events, keys, runs, usage
 from tasks_app.services.usage import Spent
 
-READ = ("team_id", "task_id", "agent_id", "last_seq", "cost_usd", "context_window", "context_peak", *usage.COUNTS)
+READ = (
+    "team_id",
+    "task_id",
+    "agent_id",
+    "last_seq",
+    "cost_usd",
+    "context_window",
+    "context_first",
+    "context_peak",
+    *usage.COUNTS,
+)
 
 
 def record(run_id: str, fence: int, *, after: int, drafts: Sequence[StepDraft]) -> int:
@@ -69,6 +79,8 @@ def _of_run(run: Run, drafts: Sequence[StepDraft], spent: Spent, reading: contex
         changes["context_window"] = reading.window
     if reading and reading.measured:
         changes["context_tokens"] = reading.tokens
+    if reading and reading.first is not None and run.context_first is None:
+        changes["context_first"] = reading.first
     if reading and reading.peak:
         changes["context_peak"] = max(run.context_peak or 0, reading.peak)
     return changes
@@ -118,11 +130,13 @@ def _context(run: Run, drafts: Sequence[StepDraft]) -> context.Reading | None:
     if not readings:
         return context.Reading(window=window) if window else None
     models = [d.usage.model for d in readings if d.usage]
+    known = [d.context_tokens for d in readings if d.context_tokens is not None]
     guess = window or run.context_window or (context.reported_window(models[-1]) if models else None)
     return context.Reading(
         tokens=None if readings[-1].context_reset else readings[-1].context_tokens,
         window=next((d.context_window for d in reversed(readings) if d.context_window), None) or guess,
-        peak=max((d.context_tokens for d in readings if d.context_tokens is not None), default=0),
+        first=next(iter(known), None),
+        peak=max(known, default=0),
         measured=True,
     )
 

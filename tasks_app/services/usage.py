@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from django.utils import timezone
 
+from tasks_app.domain import how_it_goes
 from tasks_app.domain.ids import new_id
 from tasks_app.domain.text import clean
 from tasks_app.domain.usage import Tokens, cost_added, merge
@@ -45,6 +46,7 @@ def count(run: Run, drafts: Sequence[StepDraft]) -> Spent:
     usages = [draft.usage for draft in drafts if draft.usage]
     costs = [draft.cost for draft in drafts if draft.cost]
     tokens = _count_messages(run, usages) if usages else NONE
+    _mark_coordination(run, drafts)
     usd = _count_costs(run, costs) if costs else ZERO
     return Spent(tokens, usd, cost_known=bool(costs))
 
@@ -97,6 +99,13 @@ def _store_messages(run: Run, grown: Sequence[tuple[str, Usage, Tokens]]) -> Non
         unique_fields=["team", "message_id"],
         update_fields=COUNTS,
     )
+
+
+def _mark_coordination(run: Run, drafts: Sequence[StepDraft]) -> None:
+    """A message whose tool call is there to agree with others is marked: a call may come in a later batch than the usage."""
+    calls = {word(d.message_id) for d in drafts if d.message_id and how_it_goes.coordinates(str(d.data.get("tool", "")))}
+    if calls:
+        MessageUsage.objects.filter(team_id=run.team_id, message_id__in=calls).update(coordinates=True)
 
 
 def _count_costs(run: Run, costs: Sequence[Cost]) -> Decimal:

@@ -69,7 +69,7 @@ def addresses(world: World) -> dict[str, str]:
     return {
         "overview": "/", "inbox": "/inbox/", "teams": "/teams/", "team": "/teams/atlas/", "table": "/teams/atlas/?view=table",
         "task": f"/tasks/{world['task']}/", "agent": f"/agents/{world['agent']}/", "history": "/history/",
-        "archived": "/teams/cygnus/",
+        "archived": "/teams/cygnus/", "how it goes": "/teams/atlas/how-it-goes/",
         "new team": "/teams/new/?example=1", "not found": "/nope/",
     } | {kind: f"/inbox/{world[kind]}/" for kind in kinds}  # fmt: skip
 

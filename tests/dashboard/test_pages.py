@@ -32,14 +32,18 @@ def addresses(team, run):
         "task": reverse("task", args=[run.task_id]),
         "agent": reverse("agent", args=[run.agent_id]),
         "history": reverse("history"),
+        "how it goes": reverse("how-it-goes", args=["atlas"]),
         "context": reverse("context", args=["atlas"]),
         "entry": reverse("context-entry", args=["atlas", make.ContextEntryFactory(team=team).pk]),
         "new team": reverse("team-new"),
     }
 
 
-PAGES = ["overview", "inbox", "decision", "teams", "team", "table", "task", "agent", "history", "context", "entry", "new team"]
-OF_ONE_TEAM = ["decision", "team", "table", "task", "agent", "context", "entry"]
+PAGES = [
+    *("overview", "inbox", "decision", "teams", "team", "table", "task", "agent", "history", "how it goes", "context", "entry"),
+    "new team",
+]
+OF_ONE_TEAM = ["decision", "team", "table", "task", "agent", "how it goes", "context", "entry"]
 
 
 @pytest.mark.parametrize("which", PAGES)

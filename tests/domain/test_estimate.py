@@ -8,12 +8,14 @@ from tasks_app.domain.estimate import (
     CREATION_TOKENS,
     ENOUGH,
     STARTING,
+    Course,
     Finished,
     Kind,
     Room,
     Size,
     Spread,
     estimate,
+    expected_minutes_of,
     on_pace_for,
     room,
     size_of,
@@ -84,9 +86,39 @@ def test_whether_a_task_fits_a_context_counts_up_to_where_the_session_is_full():
     assert room(None, used=1, window=200_000) is None
 
 
+def test_how_full_a_context_becomes_is_learned_from_enough_attempts_or_not_at_all():
+    known = estimate(BUILDER, finished(), expected_min=WINDOW)
+    assert known.context == Spread(150_000, 150_000, 150_000)
+    few = [*finished(n=ENOUGH - 1), Finished(BUILDER, 1, 1.0)]
+    assert estimate(BUILDER, few, expected_min=WINDOW).context is None
+
+
+@given(st.floats(0, 10_000))
+def test_the_minutes_of_a_size_are_those_that_make_it(minutes):
+    above, upto = expected_minutes_of(size_of(minutes))
+    assert above < minutes
+    assert upto is None or minutes <= upto
+
+
 def test_the_pace_scales_what_is_open_by_how_the_done_ones_did():
     assert on_pace_for(20.0, done=[10.0], open_=[5.0, 5.0]) == 40.0
     assert on_pace_for(20.0, done=[], open_=[5.0]) is None
+    assert on_pace_for(0.0, done=[10.0], open_=[5.0]) is None
+
+
+def test_a_team_is_on_pace_for_what_it_spent_and_what_is_open_scaled_in_any_unit():
+    course = Course(done=(10.0,), open=(10.0, 20.0), done_usd=2.0, done_tokens=100, cancelled_usd=1.0, cancelled_tokens=50)
+    assert (course.total_usd(4.0), course.total_tokens(170)) == (9.0, 450.0)
+    assert course.total_usd(99.0) == 99.0
+    assert Course(open=(10.0,)).total_usd(4.0) is None
+
+
+@given(st.lists(st.floats(1, 1e6), min_size=1), st.lists(st.floats(1, 1e6)), st.floats(0.01, 1e6), st.floats(0, 1e6))
+def test_the_forecast_is_never_below_what_is_spent(done, open_, on_done, extra):
+    spent = on_done + extra
+    total = Course(done=tuple(done), open=tuple(open_), done_usd=on_done).total_usd(spent)
+    assert total is not None
+    assert total >= spent
 
 
 @given(st.lists(st.floats(0, 1e9), min_size=1, max_size=30))

@@ -5,7 +5,9 @@ import uuid
 from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
+from tasks_app.domain.estimate import ENOUGH
 from tasks_app.domain.statuses import Scope
 from tasks_app.execution import environment, prompts, spec
 from tasks_app.models import Agent, ContextEntry, ContextRead, Run, Task, TaskRule, Team, TranscriptEntry
@@ -175,6 +177,20 @@ def test_an_agent_goes_on_in_its_session_while_there_is_room_and_else_is_told_wh
     Agent.objects.update(context_tokens=160_000)
     found = build(held)
     assert (found.session_id, "Where you left off\n- T-9 Schema: done" in found.prompt) == (None, True)
+
+
+def test_a_task_that_is_known_to_need_more_than_is_left_starts_a_fresh_session(crew):
+    stored("own")
+    Agent.objects.update(session_id="own", handover="- T-9 Schema: done", context_tokens=100_000, context_window=200_000)
+    held, ended = crew.claim(), timezone.now()
+    for _ in range(ENOUGH):
+        assert build(held).session_id == "own", "too few like it are known"
+        known = {"context_first": 40_000, "context_peak": 180_000}
+        factories.RunFactory(ended=True, started_at=ended - timedelta(minutes=9), ended_at=ended, **known)
+    found = build(held)
+    assert (found.session_id, "Where you left off\n- T-9 Schema: done" in found.prompt) == (None, True)
+    Agent.objects.filter(pk=held.agent_id).update(context_tokens=10_000)
+    assert build(held).session_id == "own"
 
 
 def test_no_secret_of_the_worker_reaches_a_process_but_the_key_it_needs(crew, real):

@@ -91,6 +91,19 @@ def test_the_head_counts_and_says_that_it_is_a_rehearsal(team: Any) -> None:
     assert "cost unknown of $5.00" in shown
 
 
+def test_the_head_says_where_spending_leads_once_that_is_known() -> None:
+    team = TeamFactory(used_usd=2, used_tokens=4000, cost_known=True, created_at=ago(minutes=9))
+    TaskFactory(team=team, done=True, used_usd=2, used_tokens=4000)
+    TaskFactory(team=team)
+    assert "on pace" not in text(team)
+    type(team).objects.update(created_at=ago(minutes=11))
+    assert "$2.00 · on pace for $4.00" in text(team)
+    facts = status.as_json(status.read(team.pk, timezone.now()))["team"]
+    assert (facts["on_pace_for_usd"], facts["on_pace_for_tokens"]) == (4, 8000)
+    type(team).objects.update(cost_known=False)
+    assert "on pace for 8 k tokens" in text(team)
+
+
 def test_names_with_escapes_and_markup_are_shown_as_harmless_text() -> None:
     team = TeamFactory(name="[bold]Evil[/bold]\x1b[2J")
     TaskFactory(team=team, number=1, title="[red]x[/red]\x1b]0;pwned\x07")

@@ -3,13 +3,15 @@
 import json
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
-from tasks_app.models import Team
-from tests.factories import TaskFactory, TeamFactory
+from tasks_app.models import Task, Team
+from tests.factories import DecisionFactory, RunFactory, TaskFactory, TeamFactory
 from tests.management.commands import run, run_json
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -172,3 +174,19 @@ def test_a_plan_is_checked_without_starting_it(plan: Path) -> None:
     assert "untestable" in {finding["code"] for finding in document["findings"]}
     plan.write_text("team: x")
     assert run("team", "check", str(plan))[0] == 2
+
+
+def test_how_a_team_does_is_said_in_words_and_as_json() -> None:
+    team = TeamFactory(slug="small", name="Small")
+    code, out, _ = run("team", "how-it-goes", "small")
+    assert (code, "Within their window      not known yet" in out, "Day" in out) == (0, True, False)
+    done, now = RunFactory(task__team=team, agent__team=team, ended=True, worked_s=60), timezone.now()
+    Task.objects.update(status="completed", completed_at=now)
+    DecisionFactory(run=done, kind="question", answered=True, opened_at=now - timedelta(minutes=1), answered_at=now)
+    _, out, _ = run("team", "how-it-goes", "small")
+    assert "Within their window      0 % (0 of 1; 1 short, 0 over)" in out
+    assert "Clarifications mid-task  1, in 1 done tasks" in out
+    assert "Human wait               1:00 (median), 1:00 at most; 1 answered" in out
+    assert "Day         Done" in out
+    _, found = run_json("team", "how-it-goes", "small")
+    assert (found["team"], found["short"], found["clean_percent"], found["messages_typical"]) == ("small", 1, None, 0)

@@ -18,14 +18,15 @@ def plan():
     return plans.parse(PLAN, known_types=["agent"])
 
 
-def finish(count, *, rehearsal=False):
+def finish(count, *, rehearsal=False, first=None, peak=None):
     team = factories.TeamFactory(rehearsal=rehearsal)
     now = timezone.now()
     for _ in range(count):
         agent = factories.AgentFactory(team=team, role="builder", model="m")
         words = {"status": "completed", "started_at": now - timedelta(minutes=9), "ended_at": now, "cost_usd": "0.5"}
         counts = {"input_tokens": 1_000, "cache_creation_tokens": 40_000, "cache_read_tokens": 900_000, "output_tokens": 9_000}
-        factories.RunFactory(team=team, agent=agent, task__team=team, task__expected_max=30, **words, **counts)
+        known = {"context_first": first, "context_peak": peak}
+        factories.RunFactory(team=team, agent=agent, task__team=team, task__expected_max=30, **known, **words, **counts)
 
 
 def test_before_anything_is_finished_the_table_speaks():
@@ -45,3 +46,73 @@ def test_then_what_was_finished_without_what_came_from_the_cache(django_assert_n
 def test_a_rehearsal_teaches_nothing_about_real_work():
     finish(ENOUGH, rehearsal=True)
     assert estimates.of_plan(plan(), rehearsal=False).learned == 0
+
+
+def waiting_task(agent, **more):
+    words = {"expected_min": 5, "expected_max": 30, "role": "builder", **more}
+    return factories.TaskFactory(team=agent.team, **words)
+
+
+def ada(**more):
+    words = {"name": "ada", "role": "builder", "model": "m", "context_tokens": 100_000, "context_window": 200_000}
+    return factories.AgentFactory(**{**words, "session_id": "s", **more})
+
+
+def test_a_task_says_what_it_takes_and_from_how_many_attempts_in_three_queries(django_assert_num_queries):
+    finish(ENOUGH)
+    task = waiting_task(ada())
+    with django_assert_num_queries(3):
+        found = estimates.of_task(task.pk)
+    assert found.estimate.basis == "5 finished attempts of medium tasks by builder with m"
+    assert (found.estimate.tokens.typical, round(found.estimate.minutes.typical), found.forecasts) == (50_000, 9, ())
+    assert estimates.of_task(0) is None
+
+
+def test_attempts_of_another_size_teach_nothing():
+    finish(ENOUGH)
+    found = estimates.of_task(waiting_task(ada(), expected_max=60).pk).estimate
+    assert (found.attempts, found.basis) == (0, "starting table, large task")
+
+
+def test_whether_it_fits_counts_what_a_task_adds_to_a_session_not_what_was_there_before():
+    finish(ENOUGH, first=40_000, peak=180_000)
+    agent = ada()
+    room = estimates.of_task(waiting_task(agent).pk).forecasts[0].room
+    assert (room.needs, room.left, room.fits) == (140_000, 60_000, False)
+    assert estimates.room_of(waiting_task(agent), agent, rehearsal=False) == room
+
+
+@pytest.mark.parametrize("unknown", [{"context_tokens": None}, {"context_window": None}, {"session_id": ""}])
+def test_nothing_is_forecast_where_a_figure_is_missing(unknown):
+    finish(ENOUGH, first=40_000, peak=180_000)
+    assert estimates.of_task(waiting_task(ada(**unknown)).pk).forecasts == ()
+
+
+def test_nothing_is_forecast_from_the_starting_table():
+    assert estimates.of_task(waiting_task(ada()).pk).forecasts == ()
+
+
+def test_an_idle_agent_knows_the_first_queued_task_it_may_take(django_assert_num_queries):
+    finish(ENOUGH, first=40_000, peak=180_000)
+    agent = ada()
+    waiting_task(agent, number=1, role="tester")
+    waiting_task(agent, number=2, assignee=factories.AgentFactory(team=agent.team))
+    waiting_task(agent, number=3, needs=[waiting_task(agent, number=9, priority=9)])
+    waiting_task(agent, number=4, held=True)
+    waiting_task(agent, number=5, in_progress=True)
+    waiting_task(agent, number=6)
+    with django_assert_num_queries(3):
+        found = estimates.next_of(agent.pk)
+    assert (found.label, found.room.fits) == ("T-6", False)
+    waiting_task(agent, number=7, priority=0, role="")
+    assert estimates.next_of(agent.pk).label == "T-7"
+
+
+def test_no_next_task_is_forecast_for_an_agent_without_a_session_or_with_too_little_known():
+    agent = ada()
+    waiting_task(agent)
+    assert estimates.next_of(agent.pk) is None
+    finish(ENOUGH, first=40_000, peak=180_000)
+    assert estimates.next_of(agent.pk) is not None
+    type(agent).objects.filter(pk=agent.pk).update(session_id="")
+    assert estimates.next_of(agent.pk) is None

@@ -109,12 +109,23 @@ def test_the_pace_needs_ten_minutes_of_data():
     young = make.TeamFactory(used_usd="5", cost_known=True, created_at=make.ago(minutes=9))
     old = make.TeamFactory(used_usd="5", cost_known=True, created_at=make.ago(minutes=11))
     for team in (young, old):
-        done(team)
+        make.TaskFactory(team=team, done=True, used_usd="5", used_tokens=10)
         queued(team)
     now = timezone.now()
     assert summary(young).pace_usd(now) is None
     assert summary(old).pace_usd(now) == Decimal(10)
     assert summary(old).pace_usd(now - dt.timedelta(minutes=5)) is None
+
+
+def test_the_pace_weighs_tasks_by_size_and_leaves_out_what_people_did_by_hand():
+    team = make.TeamFactory(used_usd="7", used_tokens=170, cost_known=True, created_at=make.ago(hours=1))
+    make.TaskFactory(team=team, done=True, used_usd="5", used_tokens=100, expected_max=30)  # typically 17 k
+    make.TaskFactory(team=team, done=True, expected_max=30)  # by hand
+    make.TaskFactory(team=team, cancelled=True, used_usd="1", used_tokens=20)
+    make.TaskFactory(team=team, in_progress=True, used_usd="1", used_tokens=50, expected_max=60)  # typically 75 k
+    found, now = summary(team), timezone.now()
+    assert float(found.pace_usd(now)) == pytest.approx(5 + 5 * 75 / 17 + 1)
+    assert found.pace_tokens(now) == round(100 + 100 * 75 / 17 + 20)
 
 
 def test_teams_come_most_urgent_first():
@@ -141,7 +152,7 @@ def test_summaries_cost_the_same_queries_for_one_team_and_twenty(count, django_a
     made = [make.TeamFactory() for _ in range(count)]
     for team in made:
         in_flight(team)
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(8):
         assert len(teams.visible([team.pk for team in made])) == count
 
 

@@ -55,6 +55,20 @@ def test_a_message_replayed_by_another_run_of_the_team_is_not_paid_twice(crew):
     assert crew.task(1).used_tokens == 0
 
 
+def call(tool, message_id="msg_1", usage=None):
+    return StepDraft(StepKind.TOOL_CALL, tool, {"tool": tool}, message_id=message_id, usage=usage)
+
+
+def test_a_message_that_agrees_with_others_is_marked_also_where_its_call_comes_in_a_later_batch(crew):
+    held = crew.claim()
+    record(held, world.say(usage=world.usage("msg_1")), world.say(usage=world.usage("msg_2")))
+    record(held, call("mcp__crew__SendMessage"), call("Bash", "msg_2"))
+    record(held, call("AskUserQuestion", "msg_3", world.usage("msg_3", output=400)))
+    assert dict(MessageUsage.objects.values_list("message_id", "coordinates")) == {"msg_1": True, "msg_2": False, "msg_3": True}
+    record(held, world.say(usage=world.usage("msg_1", output=500)))
+    assert MessageUsage.objects.get(message_id="msg_1").coordinates, "growing tokens must not unmark it"
+
+
 def test_messages_without_an_id_count_each_by_themselves(crew):
     held = crew.claim()
     record(held, world.say(usage=world.usage("", output=10)), world.say(usage=world.usage("", output=10)))
@@ -122,7 +136,18 @@ def test_context_is_that_of_the_last_response_its_peak_stays_and_compaction_make
     record(held, world.say(context_tokens=20_000))
     run = Run.objects.get()
     assert (run.context_tokens, Agent.objects.get(pk=held.agent_id).context_tokens) == (20_000, 20_000)
-    assert run.context_peak == 150_000
+    assert (run.context_first, run.context_peak) == (150_000, 150_000)
+
+
+def test_the_first_context_of_a_run_stays_what_it_was(crew):
+    held = crew.claim()
+    record(held, world.say())
+    assert Run.objects.get().context_first is None, "not measured is not 0"
+    record(held, world.say(context_tokens=40_000), world.say(context_tokens=60_000))
+    later = world.next_life(held)
+    record(later, world.say(context_tokens=90_000))
+    run = Run.objects.get()
+    assert (run.context_first, run.context_peak) == (40_000, 90_000)
 
 
 def test_hostile_text_is_stored_cleaned_and_masked_and_the_rest_is_exact(crew):

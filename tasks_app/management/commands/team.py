@@ -14,15 +14,16 @@ from django.utils import timezone
 
 from tasks_app.domain import plan as plans
 from tasks_app.domain.errors import Invalid
-from tasks_app.management import credentials, desk, lead, missing, plan_files, prepare, sign_in, status
+from tasks_app.management import credentials, desk, how_it_goes, lead, missing, plan_files, prepare, sign_in, status
 from tasks_app.management.cli import DeskCommand, actor, find_team
 from tasks_app.management.scripted import ScriptedLead
 from tasks_app.management.unattended import End, Ending, Watch
 from tasks_app.management.words import COMMAND
 from tasks_app.selectors import access, teams
+from tasks_app.selectors import how_it_goes as reports
 from tasks_app.services import actions
 
-VERBS = ("start", "check", "wait", "status", "list", "pause", "resume", "stop", "archive", "restore", "schema")
+VERBS = ("start", "check", "wait", "status", "how-it-goes", "list", "pause", "resume", "stop", "archive", "restore", "schema")
 
 
 class Command(DeskCommand):
@@ -36,6 +37,7 @@ class Command(DeskCommand):
         self.add_json(check)
         for verb, text in {
             "status": "the tree of tasks and the agents",
+            "how-it-goes": "time, questions, rework, messages, waits: on the whole and by day",
             "pause": "nothing new starts; what runs goes on",
             "resume": "work goes on, also after a stop",
             "stop": "stop every run",
@@ -206,11 +208,21 @@ class Command(DeskCommand):
         team = find_team(given["team"])
         if verb in actions.TEAM_ACTS:
             actions.TEAM_ACTS[verb](team.pk, actor=actor())
+        if verb == "how-it-goes":
+            return self._how_it_goes(team, given["json"])
         facts = status.read(team.pk, timezone.now())
         if given["json"]:
             self.print_json(status.as_json(facts))
         else:
             self.show(status.as_text(facts))
+        return 0
+
+    def _how_it_goes(self, team: teams.TeamSummary, as_json: bool) -> int:
+        report = reports.of_team(team.pk)
+        if as_json:
+            self.print_json({"team": team.slug, **how_it_goes.as_json(report)})
+        else:
+            self.show(how_it_goes.as_text(report, team.name))
         return 0
 
 

@@ -78,6 +78,8 @@ class Translator:
         if not steps and (counted or tokens):
             steps = [StepDraft(StepKind.NOTICE, "", {"silent": True}, parent_tool_use_id=message.parent_tool_use_id or "")]
         for index, step in enumerate(steps):
+            if step.kind is StepKind.TOOL_CALL:
+                step = replace(step, message_id=str(message.message_id or ""))
             if index == 0:
                 window = self.window if tokens is not None else None
                 step = replace(step, usage=counted, context_tokens=tokens, context_window=window)

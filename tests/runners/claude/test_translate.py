@@ -33,6 +33,7 @@ def test_each_block_of_a_message_is_a_step_and_the_first_carries_the_tokens(tran
     assert steps[0].usage is not None
     assert steps[1].usage is None
     assert steps[2].data == {"tool": "Bash", "input": {"command": "ls"}}
+    assert steps[2].message_id == steps[0].usage.message_id != ""
 
 
 def test_nul_and_lone_surrogates_are_cleaned_everywhere(translator: Translator) -> None:
