@@ -48,4 +48,16 @@ PAYLOADS: dict[DecisionKind, dict[str, Any]] = {
         "run": "a1b2c3d4",
     },
     DecisionKind.STALL: {"quiet_s": 640, "last": "Bash: pytest -q"},
+    DecisionKind.REVIEW: {
+        "task": "T-3 Payment API",
+        "criteria": [{"number": 2, "text": "A new colleague would understand it", "evidence": "I read docs/api.md twice."}],
+        "summary": "The payment API is described in docs/api.md.",
+        "proofs": [{"number": 1, "text": "`pytest -q` succeeds", "says": "`pytest -q`: exit code 0 after 3.2 s: 42 passed"}],
+        "diff": {
+            "files": ["docs/api.md"],
+            "summary": "1 file changed, 1 insertion(+)",
+            "patch": "--- a/docs/api.md\n+++ b/docs/api.md\n@@ -0,0 +1 @@\n+# Payments\n",
+            "cut": False,
+        },
+    },
 }

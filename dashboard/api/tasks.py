@@ -9,8 +9,9 @@ from pydantic import Field
 from dashboard.access import Viewer, require_team
 from dashboard.api.base import Body, ErrorAnswer, viewer_of
 from tasks_app.domain.errors import Invalid, NotFound
+from tasks_app.execution import handover
 from tasks_app.selectors import journal, tasks
-from tasks_app.services import actions
+from tasks_app.services import actions, task_edits
 
 router = Router()
 ERRORS = {403: ErrorAnswer, 404: ErrorAnswer, 409: ErrorAnswer, 422: ErrorAnswer}
@@ -36,11 +37,18 @@ class Reassign(Body):
     start: Literal["clean", "last"] = "clean"
 
 
-def _task(request: HttpRequest, pk: int) -> tuple[tasks.TaskCard, Viewer]:
+class Guidance(Body):
+    """The lead's words for the next attempt; `seen` is that of the hand-over they were written for."""
+
+    guidance: str = Field(max_length=20_000)
+    seen: str = Field(max_length=64)
+
+
+def _task(request: HttpRequest, pk: int, *, act: bool = True) -> tuple[tasks.TaskCard, Viewer]:
     viewer, card = viewer_of(request), tasks.one(pk)
     if card is None:
         raise NotFound("There is no such task, or you have no access to it.", field="task")
-    require_team(viewer, card.team_id, act=True)
+    require_team(viewer, card.team_id, act=act)
     return card, viewer
 
 
@@ -57,6 +65,23 @@ def start(request: HttpRequest, pk: int, body: Start) -> Status[dict[str, Any]]:
     card, viewer = _task(request, pk)
     run = actions.start_task(pk, agent_id=_agent(card.team_id, body.agent), actor=viewer.actor)
     return Status(201, {"run": run.pk, "attempt": run.attempt})
+
+
+@router.get("/{pk}/handover", response={200: dict[str, Any], **ERRORS})
+def told(request: HttpRequest, pk: int) -> dict[str, Any]:
+    """What the next attempt will be told, whole and in parts; the lead's guidance in it, and `seen`, which names its version."""
+    _task(request, pk, act=False)
+    found = handover.told(pk)
+    parts = [{"title": part.title, "text": part.text} for part in found.parts]
+    return {"attempt": found.attempt, "agent": found.agent, "guidance": found.guidance, "seen": found.seen, "parts": parts}
+
+
+@router.put("/{pk}/guidance", response={200: dict[str, Any], **ERRORS})
+def guidance(request: HttpRequest, pk: int, body: Guidance) -> dict[str, Any]:
+    """Set the guidance of an attempt that has not started. 409 where it was changed since, or has started."""
+    _, viewer = _task(request, pk)
+    task_edits.set_guidance(pk, body.guidance, made_from=body.seen, actor=viewer.actor)
+    return {"seen": handover.told(pk).seen}
 
 
 @router.post("/{pk}/complete", response={200: dict[str, Any], **ERRORS})

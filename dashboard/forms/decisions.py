@@ -121,6 +121,7 @@ FIELDS = {
     DecisionKind.BUDGET: ("usd", "tokens", "note"),
     DecisionKind.PERMISSION: ("note",),
     DecisionKind.STALL: ("note",),
+    DecisionKind.REVIEW: ("note",),
 }
 
 

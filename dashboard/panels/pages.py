@@ -19,7 +19,7 @@ from dashboard.panels.message_log import MessageLog, MessagePairs
 from dashboard.panels.messages import Messages
 from dashboard.panels.nav import Nav, Tabs
 from dashboard.panels.structure import AgentStructure, InboxStructure
-from dashboard.panels.task_page import Attempts, TaskActions, TaskHead
+from dashboard.panels.task_page import Attempts, Handover, TaskActions, TaskHead
 from dashboard.panels.team_head import TeamBar
 from dashboard.panels.team_list import TeamList
 from dashboard.panels.transcript import Transcript
@@ -106,13 +106,13 @@ def messages(arg: str, viewer: Viewer) -> list[Block]:
 
 
 def task(arg: str, viewer: Viewer) -> list[Block]:
-    """Return the head, the attempts and the actions of a task; `arg` is its number in the database."""
+    """Return the head, the attempts, the hand-over and the actions of a task; `arg` is its number in the database."""
     pk = _number(arg)
     found = attempts.team_of(pk)
     if found is None:
         raise NotFound("There is no such task, or you have no access to it.")
     require_team(viewer, found)
-    return [TaskHead().block(pk, found), Attempts().block(pk, found), TaskActions().block(pk, found)]
+    return [one.block(pk, found) for one in (TaskHead(), Attempts(), Handover(), TaskActions())]
 
 
 def agent(arg: str, viewer: Viewer) -> list[Block]:

@@ -33,6 +33,7 @@ PANELS: dict[str, str] = {
     "message-pairs": "dashboard.panels.message_log.MessagePairs",
     "task-head": "dashboard.panels.task_page.TaskHead",
     "task-attempts": "dashboard.panels.task_page.Attempts",
+    "task-handover": "dashboard.panels.task_page.Handover",
     "task-actions": "dashboard.panels.task_page.TaskActions",
     "agent-head": "dashboard.panels.agent_page.AgentHead",
     "transcript": "dashboard.panels.transcript.Transcript",

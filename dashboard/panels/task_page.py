@@ -5,7 +5,8 @@ from typing import Any
 from dashboard.access import Viewer
 from dashboard.panels.base import Block
 from tasks_app.domain.statuses import OPEN_RUN
-from tasks_app.selectors import attempts, estimates
+from tasks_app.execution import handover
+from tasks_app.selectors import attempts, comparison, estimates, tasks
 from tasks_app.selectors.states import TaskState
 from tasks_app.services import keys
 
@@ -46,8 +47,28 @@ class Attempts:
 
     def context(self, block: Block, viewer: Viewer) -> dict[str, Any] | None:
         """Return the attempts, or None when the task is gone."""
-        found = attempts.page(int(block.args[0]))
-        return None if found is None else {"attempts": attempts.of_task(int(block.args[0])), "card": found.card}
+        card = tasks.one(int(block.args[0]))
+        if card is None:
+            return None
+        runs = attempts.of_task(int(block.args[0]))
+        return {"attempts": runs, "card": card, "compared": comparison.compare(runs)}
+
+
+class Handover:
+    """What the next attempt will be told, and the lead's own words in it, to be edited."""
+
+    name = "task-handover"
+    template = "panels/task_handover.html"
+
+    def block(self, task_pk: int, team_pk: int) -> Block:
+        """Return the hand-over of one task; what the team shares is part of it."""
+        changes = _keys(task_pk, team_pk) | {keys.context(team_pk), keys.agents(team_pk)}
+        return Block(f"{self.name}-{task_pk}", self.name, (task_pk,), changes, team_pk)
+
+    def context(self, block: Block, viewer: Viewer) -> dict[str, Any] | None:
+        """Return what will be told; nothing for a task that is under way, over or gone."""
+        pk = int(block.args[0])
+        return {"pk": pk, "told": handover.of_waiting(pk)}
 
 
 class TaskActions(TaskHead):

@@ -74,6 +74,7 @@ KIND: dict[str, Look] = {
     DecisionKind.ESCALATION: Look("Escalation", "triangle-alert", "s-wait"),
     DecisionKind.BUDGET: Look("Budget", "coins", "s-wait"),
     DecisionKind.STALL: Look("Quiet agent", "clock", "s-wait"),
+    DecisionKind.REVIEW: Look("Review", "file-text", "s-wait"),
 }
 WHY: dict[Why, str] = {
     Why.FAILED: "failed",

@@ -14,7 +14,7 @@ from dashboard.forms import plans as forms
 from dashboard.forms.plans import Given
 from dashboard.http import post_only
 from dashboard.views.page import Page
-from tasks_app.domain import graph
+from tasks_app.domain import criteria, graph
 from tasks_app.domain import plan as plans
 from tasks_app.domain.errors import DomainError, Forbidden, Invalid
 from tasks_app.domain.estimate import Total
@@ -42,6 +42,8 @@ class Preview:
     workspace: str
     estimate: Total
     findings: tuple[Finding, ...]  # what could be written better; never in the way
+    commands: tuple[tuple[str, str], ...]  # (task, command): what the server will run to check criteria
+    judged: int  # criteria that wait for the lead
 
 
 @require_GET
@@ -100,6 +102,12 @@ def preview(plan: Plan, base: Path, *, rehearsal: bool) -> Preview:
         workspace=f"{how} {where}" if where else "a new, empty folder",
         estimate=estimates.of_plan(plan, rehearsal=rehearsal),
         findings=plans.review(plan),
+        commands=tuple((task.title, one) for task in plan.tasks for one in criteria.commands(task.stored_criteria)),
+        judged=sum(
+            one.proof is criteria.Proof.JUDGE and one.value == criteria.LEAD
+            for task in plan.tasks
+            for one in criteria.read(task.stored_criteria)
+        ),
     )
 
 

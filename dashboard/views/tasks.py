@@ -9,16 +9,25 @@ from django.views.decorators.http import require_GET
 from dashboard.access import require_team
 from dashboard.forms import fields
 from dashboard.http import post_only
-from dashboard.panels.task_page import Attempts, TaskActions, TaskHead
+from dashboard.panels.task_page import Attempts, Handover, TaskActions, TaskHead
 from dashboard.views.act import Act, choose, perform
 from dashboard.views.page import Page
 from tasks_app.domain.errors import DomainError, NotFound
+from tasks_app.execution import handover
+from tasks_app.execution.handover import Told
 from tasks_app.selectors import attempts as selector
 from tasks_app.selectors import steps
 from tasks_app.services import actions, budgets, task_edits
 
 GONE = "There is no such task, or you have no access to it."
-FIELDS = {"reassign": ["guidance"], "complete": ["note"], "cancel": ["why"], "reopen": ["why"], "budget": ["usd", "tokens"]}
+FIELDS = {
+    "reassign": ["guidance"],
+    "guidance": ["words"],
+    "complete": ["note"],
+    "cancel": ["why"],
+    "reopen": ["why"],
+    "budget": ["usd", "tokens"],
+}
 """The fields of each form of the page at which it says what is wrong with them."""
 
 
@@ -34,12 +43,27 @@ def act(request: HttpRequest, pk: int) -> HttpResponse:
     """Reassign, complete by hand, cancel, reopen, move, change the budget or take a rule back."""
     page = Page.open(request, "task", str(pk))
     team_pk = _team(page, pk, act=True)
+    if "preview" in request.POST.getlist("do"):
+        return _preview(request, page, pk, team_pk)
     return perform(
         request,
         lambda: choose(request, _acts(request, pk, page.viewer.actor))(),
         done=lambda: redirect("task", pk),
         refused=lambda problem: _render(page, pk, team_pk, problem=problem, posted=_posted(request)),
     )
+
+
+def _preview(request: HttpRequest, page: Page, pk: int, team_pk: int) -> HttpResponse:
+    """Show what an attempt would be told by the form for reassigning; nothing is changed."""
+    posted = {**_posted(request), "do": "reassign"}
+    try:
+        agent = fields.pk(request.POST, "agent")
+        if agent is not None and agent not in {one.pk for one in selector.members(team_pk)}:
+            raise NotFound("There is no such agent in this team.", field="agent")
+        told = handover.told(pk, agent_id=agent, guidance=fields.text(request.POST, "guidance"))
+    except DomainError as problem:
+        return _render(page, pk, team_pk, problem=problem, posted=posted)
+    return _render(page, pk, team_pk, posted=posted, preview=told)
 
 
 @post_only
@@ -111,15 +135,20 @@ def _settings(request: HttpRequest, pk: int, actor: str) -> dict[str, Act]:
         task_edits.revoke_rule(rule, actor=actor)
         return "The rule is taken back: such calls ask again."
 
+    def guidance() -> str:
+        words = fields.text(post, "words")
+        task_edits.set_guidance(pk, words, made_from=post.get("seen", "")[:64], actor=actor)
+        return "Saved: the next attempt is told so."
+
     def move(up: bool) -> Act:
         return lambda: task_edits.move(pk, up=up, actor=actor)
 
-    return {"budget": budget, "revoke": revoke, "up": move(True), "down": move(False)}
+    return {"guidance": guidance, "budget": budget, "revoke": revoke, "up": move(True), "down": move(False)}
 
 
 def _posted(request: HttpRequest) -> dict[str, Any]:
     """Return what the forms show again; only texts, and the agent as a number."""
-    names = ("do", "guidance", "start", "note", "why", "usd", "tokens")
+    names = ("do", "guidance", "words", "start", "note", "why", "usd", "tokens")
     agent = request.POST.get("agent", "")
     return {name: request.POST.get(name, "")[: fields.MAX_TEXT] for name in names} | {
         "agent": int(agent) if agent.isascii() and agent.isdigit() and len(agent) < 19 else None
@@ -127,7 +156,13 @@ def _posted(request: HttpRequest) -> dict[str, Any]:
 
 
 def _render(
-    page: Page, pk: int, team_pk: int, *, problem: DomainError | None = None, posted: dict[str, Any] | None = None
+    page: Page,
+    pk: int,
+    team_pk: int,
+    *,
+    problem: DomainError | None = None,
+    posted: dict[str, Any] | None = None,
+    preview: Told | None = None,
 ) -> HttpResponse:
     found = selector.page(pk)
     if found is None:
@@ -140,6 +175,8 @@ def _render(
         "rehearsal": found.rehearsal,
         "head": TaskHead().block(pk, team_pk),
         "attempts": Attempts().block(pk, team_pk),
+        "next": Handover().block(pk, team_pk),
+        "preview": preview,
         "acts": TaskActions().block(pk, team_pk),
         "posted": posted,
     }

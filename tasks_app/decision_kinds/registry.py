@@ -16,6 +16,7 @@ KINDS: dict[DecisionKind, str] = {
     DecisionKind.ESCALATION: "tasks_app.decision_kinds.escalation",
     DecisionKind.BUDGET: "tasks_app.decision_kinds.budget",
     DecisionKind.STALL: "tasks_app.decision_kinds.stall",
+    DecisionKind.REVIEW: "tasks_app.decision_kinds.review",
 }
 
 

@@ -21,9 +21,36 @@ def fault(url: str, *, loopback: bool = False) -> str:
         return ""
     if parts.scheme != "https":
         return "does not start with https://: what is sent would travel in the clear"
-    if host == "localhost" or host.endswith(".localhost") or (_parsed(host) is not None and not is_public(host)):
-        return "names a machine of a private network or this machine itself"
-    return ""
+    return PRIVATE if _is_private(host) else ""
+
+
+PRIVATE = "names a machine of a private network or this machine itself"
+
+
+def _is_private(host: str) -> bool:
+    """As far as the text tells."""
+    return host == "localhost" or host.endswith(".localhost") or (_parsed(host) is not None and not is_public(host))
+
+
+def link_fault(url: str) -> str:
+    """Return what is wrong with an address that people may be led to, in words, or nothing: http or https, a public machine."""
+    parts = _split(url)
+    host = (parts.hostname or "") if parts else ""
+    odd = len(url) > MOST or not url.isascii() or not url.isprintable() or any(char.isspace() for char in url)
+    if parts is None or parts.scheme not in ("http", "https") or not host or odd or parts.username is not None:
+        return "is not an address such as https://example.org/path"
+    return PRIVATE if _is_private(host) else ""
+
+
+def below(url: str, start: str) -> bool:
+    """Whether `url` has the scheme and machine of `start`, and a path that is that of `start` or goes on from it."""
+    mine, wanted = _split(url), _split(start)
+    if mine is None or wanted is None or link_fault(url):
+        return False
+    same = (mine.scheme, mine.hostname, mine.port) == (wanted.scheme, wanted.hostname, wanted.port)
+    path, base = mine.path or "/", wanted.path or "/"
+    deeper = path.startswith(base) and (base.endswith("/") or path[len(base) : len(base) + 1] in ("", "/"))
+    return same and deeper and ".." not in path.split("/")
 
 
 def is_public(text: str) -> bool:

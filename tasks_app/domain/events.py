@@ -19,6 +19,9 @@ class EventKind(StrEnum):
     TASK_CREATED = "task.created"
     TASK_EDITED = "task.edited"
     TASK_CLAIMED = "task.claimed"
+    TASK_PROVED = "task.proved"
+    TASK_IN_REVIEW = "task.in_review"
+    TASK_REVIEWED = "task.reviewed"
     TASK_COMPLETED = "task.completed"
     TASK_RELEASED = "task.released"
     TASK_REASSIGNED = "task.reassigned"
@@ -69,6 +72,9 @@ EVENT_DATA: dict[EventKind, str] = {
     EventKind.TASK_CREATED: "title, depends_on",
     EventKind.TASK_EDITED: "fields",
     EventKind.TASK_CLAIMED: "agent, run, attempt",
+    EventKind.TASK_PROVED: "results",
+    EventKind.TASK_IN_REVIEW: "reviewer, review",
+    EventKind.TASK_REVIEWED: "reviewer, review, verdict, note",
     EventKind.TASK_COMPLETED: "by, evidence, while_blocked_by",
     EventKind.TASK_RELEASED: "reason, detail, attempt",
     EventKind.TASK_REASSIGNED: "to, guidance, start",

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from tasks_app.domain import plan_check, plan_words, task_review
+from tasks_app.domain import criteria, plan_check, plan_words, task_review
 from tasks_app.domain.errors import Invalid, Problem, Problems
 from tasks_app.domain.plan_lines import Document, Path, dotted, read
 from tasks_app.domain.plan_model import Agent, Budget, Limits, Permissions, Plan, Task, Workspace
@@ -43,7 +43,12 @@ def review(plan: Plan) -> tuple[task_review.Finding, ...]:
     """Return what could be written better in the tasks of a plan that is right as it is; docs/good-tasks.md."""
     written = [
         task_review.Written(
-            task.label, task.title, task.description, task.criteria, task.expected_minutes, needs=plan.needs(task)
+            task.label,
+            task.title,
+            task.description,
+            criteria.texts(task.stored_criteria),
+            task.expected_minutes,
+            needs=plan.needs(task),
         )
         for task in plan.tasks
     ]

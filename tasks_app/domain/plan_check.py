@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tasks_app.domain import graph, json_schema, names
+from tasks_app.domain import criteria, graph, json_schema, names
 from tasks_app.domain.criteria import fold as fold_criterion
 from tasks_app.domain.plan_lines import Path
 from tasks_app.domain.plan_model import fold, index
@@ -44,6 +44,7 @@ def check(document: Any, *, known_types: Collection[str], report: Report) -> Non
         _owner(task, agents, report)
         _type(task, known_types, report)
         _criteria(task, report)
+        _judges(task, agents, report)
         _budget(document, task, report)
     _dependencies(tasks, report)
     _context(document, report)
@@ -116,10 +117,23 @@ def _type(task: _Item, known_types: Collection[str], report: Report) -> None:
 def _criteria(task: _Item, report: Report) -> None:
     listed = task.fields.get("criteria")
     first: dict[str, int] = {}
-    for place, text in enumerate(listed if isinstance(listed, list) else ()):
-        folded = fold_criterion(text) if isinstance(text, str) else ""
+    for place, one in enumerate(listed if isinstance(listed, list) else ()):
+        text = one if isinstance(one, str) else next(iter(criteria.texts([one])), "") if isinstance(one, dict) else ""
+        folded = fold_criterion(text)
         if folded and first.setdefault(folded, place) != place:
             report(("tasks", task.place, "criteria", place), f"repeats criteria[{first[folded]}].", "Remove one of them.")
+
+
+def _judges(task: _Item, agents: list[_Item], report: Report) -> None:
+    """The lead judges, or an agent of the plan other than the one that does the task."""
+    listed, known = task.fields.get("criteria"), {criteria.LEAD, *(agent.text("name") for agent in agents)} - {""}
+    for place, one in enumerate(listed if isinstance(listed, list) else ()):
+        judge = one.get("judge") if isinstance(one, dict) else None
+        name, path = judge.strip() if isinstance(judge, str) else "", ("tasks", task.place, "criteria", place, "judge")
+        if name and name not in known:
+            report(path, f'"{name}" cannot judge: that is neither {criteria.LEAD} nor an agent.', names.did_you_mean(name, known))
+        elif name and name == task.text("assignee"):
+            report(path, f'"{name}" would judge its own work.', f"Name another agent, or {criteria.LEAD}.")
 
 
 def _budget(document: Any, task: _Item, report: Report) -> None:

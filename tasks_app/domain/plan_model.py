@@ -5,11 +5,12 @@ from collections.abc import Callable
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from tasks_app.domain import messaging, paths, rule_syntax
+from tasks_app.domain.criteria import Stored
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.leases import GRACE_S
+from tasks_app.domain.plan_criteria import Criterion, refusal, stored
 from tasks_app.domain.text import clean_json
 
 MAX_AGENTS: Final = 200
@@ -26,7 +27,7 @@ def _priority(value: Any) -> Any:
     if isinstance(value, str) and value.strip().lower() in PRIORITIES:
         return PRIORITIES[value.strip().lower()]
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 9:
-        raise _refusal("is not a priority.", "Write high, normal, low, or a number from 0 (first) to 9 (last).")
+        raise refusal("is not a priority.", "Write high, normal, low, or a number from 0 (first) to 9 (last).")
     return value
 
 
@@ -34,17 +35,12 @@ def _minutes(value: Any) -> Any:
     pair = [0, value] if isinstance(value, int | float) else value
     numbers = isinstance(pair, list | tuple) and len(pair) == 2 and all(_is_number(one) for one in pair)
     if not numbers:
-        raise _refusal("must be minutes.", "Write one number such as 20, or two such as [5, 30].")
+        raise refusal("must be minutes.", "Write one number such as 20, or two such as [5, 30].")
     if not all(0 <= one <= MAX_MINUTES for one in pair) or pair[1] == 0:
-        raise _refusal(f"must be minutes above 0 and at most {MAX_MINUTES} (a week).", "Write, for example, [5, 30].")
+        raise refusal(f"must be minutes above 0 and at most {MAX_MINUTES} (a week).", "Write, for example, [5, 30].")
     if pair[0] > pair[1]:
-        raise _refusal("is the wrong way round: the shorter time comes first.", f"Write [{pair[1]:g}, {pair[0]:g}].")
+        raise refusal("is the wrong way round: the shorter time comes first.", f"Write [{pair[1]:g}, {pair[0]:g}].")
     return tuple(float(one) for one in pair)
-
-
-def _refusal(message: str, fix: str) -> PydanticCustomError:
-    """A refused value: what is wrong with it, and how to mend it."""
-    return PydanticCustomError("refused", "{why}", {"why": message, "fix": fix})
 
 
 def _is_number(value: Any) -> bool:
@@ -63,18 +59,18 @@ def _rule(value: str) -> str:
     try:
         return rule_syntax.parse(value).text
     except Invalid as error:
-        raise _refusal(error.message.removesuffix(rule_syntax.FORM).strip(), rule_syntax.FORM) from error
+        raise refusal(error.message.removesuffix(rule_syntax.FORM).strip(), rule_syntax.FORM) from error
 
 
 def _beside(value: str) -> str:
     if paths.outside(value, "/plan") or value.startswith("/"):
-        raise _refusal("must be a path beside or below the plan file.", "Write, for example, rehearsal.yaml.")
+        raise refusal("must be a path beside or below the plan file.", "Write, for example, rehearsal.yaml.")
     return value
 
 
 def _agent_name(value: str) -> str:
     if value.casefold() in RESERVED_NAMES:
-        raise _refusal(f'"{value}" is reserved: it means someone else in messages.', f'Rename it, for example to "{value}-1".')
+        raise refusal(f'"{value}" is reserved: it means someone else in messages.', f'Rename it, for example to "{value}-1".')
     return value
 
 
@@ -88,7 +84,6 @@ def _text(limit: int, *, least: int = 0) -> Any:
 
 Rule = Annotated[str, _text(rule_syntax.MAX_RULE, least=1), AfterValidator(_rule)]
 Name = Annotated[str, _text(60, least=1)]
-Criterion = Annotated[str, _text(1000, least=1)]
 Priority = Annotated[
     int, BeforeValidator(_priority, json_schema_input_type=Annotated[int, Field(ge=0, le=9)] | Literal["high", "normal", "low"])
 ]
@@ -120,11 +115,11 @@ class Workspace(Strict):
     @model_validator(mode="after")
     def _check_ref(self) -> Self:
         if self.ref is not None and self.mode != "git":
-            raise _refusal("A ref needs mode: git.", "Add mode: git, or leave the ref out.")
+            raise refusal("A ref needs mode: git.", "Add mode: git, or leave the ref out.")
         if self.ref is not None and not re.fullmatch(r"[\w][\w./@^~-]*", self.ref):
-            raise _refusal("The ref is no branch, tag or commit.", "Write, for example, main or v1.2.")
+            raise refusal("The ref is no branch, tag or commit.", "Write, for example, main or v1.2.")
         if self.mode != "copy" and not self.path:
-            raise _refusal(f"Mode {self.mode} needs a path.", "Add path: and the folder, or leave the mode out.")
+            raise refusal(f"Mode {self.mode} needs a path.", "Add path: and the folder, or leave the mode out.")
         return self
 
 
@@ -218,6 +213,11 @@ class Task(Strict):
     def label(self) -> str:
         """How the plan itself names the task: its key, else its title."""
         return self.key or self.title
+
+    @property
+    def stored_criteria(self) -> tuple[Stored, ...]:
+        """The criteria as a task keeps them."""
+        return tuple(stored(one) for one in self.criteria)
 
 
 ContextName = Annotated[str, Field(min_length=1, max_length=80, pattern=KEY_PATTERN)]

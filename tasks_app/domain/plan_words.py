@@ -7,6 +7,7 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from tasks_app.domain.names import did_you_mean
+from tasks_app.domain.plan_criteria import TAGS
 from tasks_app.domain.plan_lines import Path
 from tasks_app.domain.plan_model import Plan
 
@@ -27,7 +28,7 @@ _PATTERNS: Final[Mapping[str, str]] = {
 
 def words(error: ErrorDetails) -> tuple[Path, str, str]:
     """Return path, message and fix of one error."""
-    path, kind, context = tuple(error["loc"]), error["type"], error.get("ctx", {})
+    path, kind, context = tuple(step for step in error["loc"] if step not in TAGS), error["type"], error.get("ctx", {})
     if path and path[-1] == "[key]":
         return path[:-1], f'"{path[-2]}" cannot be a name.', _PATTERNS["key"]
     field = next((step for step in reversed(path) if isinstance(step, str)), "")

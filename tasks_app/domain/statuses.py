@@ -56,6 +56,7 @@ class DecisionKind(StrEnum):
     ESCALATION = "escalation"
     BUDGET = "budget"
     STALL = "stall"
+    REVIEW = "review"  # it reports its task as completed, and a criterion is the lead's to judge
 
 
 class DecisionStatus(StrEnum):
@@ -96,6 +97,7 @@ class Reason(StrEnum):
     AUTH = "auth"  # 401, 403: key missing, wrong or expired
     REFUSED = "refused"  # the model refused
     OUTPUT_TOO_LARGE = "output_too_large"  # one line of the process exceeded the buffer
+    SENT_BACK = "sent_back"  # reported as completed; its reviewer did not accept it
     STOPPED = "stopped"  # by a person
     SUPERSEDED = "superseded"  # by a reassignment
     CRASHED = "crashed"  # the process died and resuming did not help
@@ -123,6 +125,7 @@ REASON_WORD: dict[str, str] = {
     Reason.AUTH: "The API refused the key",
     Reason.REFUSED: "The model declined",
     Reason.OUTPUT_TOO_LARGE: "A tool printed too much",
+    Reason.SENT_BACK: "Sent back by its reviewer",
     Reason.STOPPED: "Stopped by a person",
     Reason.SUPERSEDED: "Another attempt took over",
     Reason.CRASHED: "The process kept dying",
@@ -147,6 +150,7 @@ REASON_HELP: dict[Reason, str] = {
     Reason.AUTH: "The API refused the key. Check ANTHROPIC_API_KEY with `manage.py doctor`, then retry.",
     Reason.REFUSED: "The model declined. Rephrase the task or do it by hand.",
     Reason.OUTPUT_TOO_LARGE: "A tool printed more than can be read. Ask for less output, then retry.",
+    Reason.SENT_BACK: "Nothing to do: it is done again with the comments of its reviewer.",
     Reason.STOPPED: "A person stopped it. Start it again when you like.",
     Reason.SUPERSEDED: "Another attempt took over.",
     Reason.CRASHED: "The process kept dying. Run `manage.py doctor`, then retry.",

@@ -25,6 +25,7 @@ def make(run_id: str, *, reason: Reason, error: str) -> dict[str, Any]:
         "last_steps": reading.last_steps(run_id),
         "diff": workspaces.diff(run.team.slug, run.workspace_commit, now),
         "criteria_met": sorted((report.get("evidence") or {}).keys()),
+        "proofs": run.proofs,
         "tokens": run.input_tokens + run.cache_creation_tokens + run.cache_read_tokens + run.output_tokens,
         "cost_usd": str(run.cost_usd) if run.cost_usd is not None else None,
         "cost_partial": run.cost_partial or run.cost_due,

@@ -40,6 +40,18 @@ def _base() -> dict[str, str]:
     return found
 
 
+def for_check(*, home: Path, run_id: str, fence: int) -> dict[str, str]:
+    """Return the whole environment of a command that proves a criterion: no key of any kind; makes its private folders (0700).
+
+    It carries the run's marker, so that what it leaves behind is found and ended with the run.
+    """
+    temp = home / "tmp"
+    for folder in (home, temp):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    names = {"HOME": str(home), "TMPDIR": str(temp), "TERM": "dumb", "CI": "1", "CREWDESK_RUN": f"{run_id}:{fence}"}
+    return {**_base(), **names, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
 def for_run(*, home: Path, run_id: str, fence: int, rehearsal_url: str | None) -> dict[str, str]:
     """Return the whole environment of the process; makes its private folders (0700)."""
     config, temp = home / ".claude", home / "tmp"

@@ -13,7 +13,7 @@ from tasks_app.domain.budget import Level
 from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.leases import LOOK_S
 from tasks_app.domain.statuses import Reason
-from tasks_app.execution import db, waiting
+from tasks_app.execution import db, proving, waiting
 from tasks_app.execution.session_store import DatabaseSessionStore
 from tasks_app.runners.port import Answer, Ask, Directive, StepDraft
 from tasks_app.services import budgets, checkpoints, decisions, messages, runs, steps
@@ -126,7 +126,9 @@ class RunPort:
     async def call_tool(self, name: str, arguments: Mapping[str, Any], tool_use_id: str) -> tuple[str, bool]:
         """Run a crew tool as this run's agent."""
         try:
-            return await db.call(registry.call, name, self._caller, arguments, tool_use_id)
+            caller = await proving.caller_with_proofs(self, name, arguments, tool_use_id)
+            self._must_hold()
+            return await db.call(registry.call, name, caller, arguments, tool_use_id)
         except LeaseLost:
             self.direct(Directive.LOST)
             raise

@@ -1,10 +1,12 @@
 """The words a run is given: the task at its start, and what happened while it was away when it goes on."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from tasks_app.decision_kinds import registry
 from tasks_app.decision_kinds.base import ANSWERED, REPEAT, Given
+from tasks_app.domain.criteria import asked, read
 from tasks_app.domain.statuses import DecisionStatus
 from tasks_app.domain.text import cut
 
@@ -56,24 +58,56 @@ def system(run: Any, colleagues: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def first(run: Any, *, needs: Sequence[Any], entries: Sequence[Any], dossiers: Sequence[dict[str, Any]], handover: str) -> str:
-    """Return the prompt that starts an attempt: task, criteria, what dependencies yielded, shared context, earlier attempts."""
+@dataclass(frozen=True)
+class Part:
+    """One part of an attempt's prompt. `title` is for people; the text has its own heading where it needs one."""
+
+    title: str
+    text: str
+
+
+class Starts(Protocol):
+    """What the prompt needs of the attempt that starts."""
+
+    @property
+    def task(self) -> Any:
+        """The task."""
+
+    @property
+    def attempt(self) -> int:
+        """Its number, from 1."""
+
+    @property
+    def guidance(self) -> str:
+        """The lead's words for it."""
+
+
+GUIDANCE = "Guidance"
+
+
+def parts(
+    run: Starts, *, needs: Sequence[Any], entries: Sequence[Any], dossiers: Sequence[dict[str, Any]], handover: str
+) -> tuple[Part, ...]:
+    """Return the parts of the prompt that starts an attempt, in order, empty ones left out."""
     task = run.task
-    parts = [
-        f"[crewdesk:task {task.label} attempt {run.attempt}]",
-        f"# Your task: {task.label} {task.title}",
-        task.description,
-        "## Acceptance criteria\n" + "\n".join(f"{n}. {text}" for n, text in enumerate(task.criteria, 1))
-        if task.criteria
-        else "",
-        _needs(needs),
-        _entries(entries),
-        _dossiers(dossiers),
-        f"## Guidance of the lead\n{run.guidance}" if run.guidance else "",
-        f"## Where you left off\n{handover}" if handover else "",
-        REPORT.format(n=task.number),
-    ]
-    return "\n\n".join(part for part in parts if part)
+    asked_for = "\n".join(f"{one.number}. {asked(one)}" for one in read(task.criteria))
+    found = (
+        Part("Task", f"[crewdesk:task {task.label} attempt {run.attempt}]\n\n# Your task: {task.label} {task.title}"),
+        Part("Description", task.description),
+        Part("Acceptance criteria", f"## Acceptance criteria\n{asked_for}" if asked_for else ""),
+        Part("Outputs of what it depends on", _needs(needs)),
+        Part("Shared context", _entries(entries)),
+        Part("What was already tried", _dossiers(dossiers)),
+        Part(GUIDANCE, f"## Guidance of the lead\n{run.guidance}" if run.guidance else ""),
+        Part("Where it left off", f"## Where you left off\n{handover}" if handover else ""),
+        Part("How to report", REPORT.format(n=task.number)),
+    )
+    return tuple(part for part in found if part.text)
+
+
+def joined(found: Sequence[Part]) -> str:
+    """Return the prompt that these parts make."""
+    return "\n\n".join(part.text for part in found)
 
 
 def _needs(needs: Sequence[Any]) -> str:
@@ -122,6 +156,9 @@ def _dossiers(dossiers: Sequence[dict[str, Any]]) -> str:
     for d in dossiers:
         lines = [f"### Attempt {d.get('attempt')} by {d.get('agent')}: {d.get('reason')}", str(d.get("error") or "")]
         lines += [f"- tried: {a}" for a in d.get("approaches") or []]
+        lines += [
+            f"- criterion {p['number']} {'was met' if p['met'] else 'was not met'}: {p['says']}" for p in d.get("proofs") or []
+        ]
         if files := (d.get("diff") or {}).get("files"):
             lines.append(f"- changed files: {', '.join(files[:30])} ({d['diff'].get('summary', '')})")
         shown.append("\n".join(line for line in lines if line))

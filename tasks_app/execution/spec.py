@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 
 from tasks_app.domain.context import Level, usage
+from tasks_app.domain.criteria import texts
 from tasks_app.execution import environment, prompts
 from tasks_app.rehearsal import scripts, server
 from tasks_app.runners.port import RunSpec
@@ -46,7 +47,7 @@ def build(run_id: str, fence: int) -> Prepared:
     run = runs.get(run_id)
     task, agent, team = run.task, run.agent, run.team
     resumes = run.started_session and transcripts.holds(run.session_id)
-    carried = "" if resumes else _carried_session(run)
+    carried = "" if resumes else carried_session(task, agent, rehearsal=team.rehearsal)
     closed = deliveries.undelivered(run_id)
     plan_mode = (task.plan_mode if task.plan_mode is not None else agent.plan_mode) and not _plan_is_over(run, closed)
     home = home_of(run_id, fence)
@@ -88,16 +89,15 @@ def _plan_is_over(run: Any, closed: list[Any]) -> bool:
     return any(d.kind == "plan" and d.choice in ("approve", "approve_changes") for d in closed)
 
 
-def _carried_session(run: Any) -> str:
-    """The agent's own session, while there is room in it: else the task starts a fresh one with a hand-over summary.
+def carried_session(task: Any, agent: Any, *, rehearsal: bool) -> str:
+    """Return the agent's own session, while there is room in it: else the task starts a fresh one with a hand-over summary.
 
     There is none at 80 %, and before that where the task is known to need more than is left until then.
     """
-    agent = run.agent
     roomy = usage(agent.context_tokens, agent.context_window).level not in (Level.WARN, Level.CRITICAL)
     if not (agent.session_id and roomy and transcripts.holds(agent.session_id)):
         return ""
-    forecast = estimates.room_of(run.task, agent, rehearsal=run.team.rehearsal)
+    forecast = estimates.room_of(task, agent, rehearsal=rehearsal)
     return "" if forecast is not None and not forecast.fits else agent.session_id
 
 
@@ -111,12 +111,14 @@ def _prompt(run: Any, closed: list[Any], carried: str, *, resumes: bool) -> str:
 
 def _first(run: Any, closed: list[Any], carried: str) -> str:
     """The attempt's prompt; with decisions where the first life died before its transcript was stored."""
-    prompt = prompts.first(
-        run,
-        needs=reading.needs(run.task_id),
-        entries=_shared(run),
-        dossiers=reading.dossiers(run.task_id),
-        handover="" if carried else run.agent.handover,
+    prompt = prompts.joined(
+        prompts.parts(
+            run,
+            needs=reading.needs(run.task_id),
+            entries=_shared(run),
+            dossiers=reading.dossiers(run.task_id),
+            handover="" if carried else run.agent.handover,
+        )
     )
     if not closed:
         return prompt
@@ -159,7 +161,7 @@ def _register(run: Any, fence: int) -> tuple[str, str]:
         "workspace": run.team.workspace,
         "number": task.number,
     }
-    player.register(run.pk, found, variables, tuple(task.criteria))
+    player.register(run.pk, found, variables, texts(task.criteria))
     return run.pk, player.url(run.pk)
 
 

@@ -99,6 +99,10 @@ def task_words(card: TaskCard) -> str:
     if card.status is TaskStatus.CANCELLED:
         return "CANCELLED"
     if card.status is TaskStatus.IN_PROGRESS:
+        if card.ask and card.ask.is_review:
+            return f"IN REVIEW – {card.agent or 'nobody'} waits for you: {card.ask.title}"
+        if card.reviewed_in:
+            return f"IN REVIEW – {card.reason}"
         waits = f" – waits for you: {card.ask.title}" if card.ask else ""
         reason = f" – {card.reason}" if card.reason and not waits else ""
         return f"IN PROGRESS by {card.agent or 'nobody'}{waits}{reason}"

@@ -29,9 +29,9 @@ OPTIONS: Mapping[str, Option] = {
     "allow": Option((DecisionKind.PERMISSION,), "allow", "this once"),
     "allow-rule": Option((DecisionKind.PERMISSION,), "allow_rule", "the rule on offer, for this task"),
     "deny": Option((DecisionKind.PERMISSION,), "deny", "no"),
-    "approve": Option((DecisionKind.PLAN,), "approve", "as it is"),
+    "approve": Option((DecisionKind.PLAN, DecisionKind.REVIEW), "approve", "as it is"),
     "approve-with": Option((DecisionKind.PLAN,), "approve_changes", "with the text of this file instead", "FILE"),
-    "revise": Option((DecisionKind.PLAN,), "revise", "send it back; say what to change with --note"),
+    "revise": Option((DecisionKind.PLAN, DecisionKind.REVIEW), "revise", "send it back; say what to change with --note"),
     "pick": Option((DecisionKind.QUESTION, DecisionKind.ESCALATION), "answer", "an option, by a part of its label", "LABEL"),
     "text": Option((DecisionKind.QUESTION, DecisionKind.ESCALATION), "answer", "an answer in your words", "WORDS"),
     "dismiss": Option((DecisionKind.QUESTION,), "dismiss", "let the agent decide"),
@@ -71,6 +71,7 @@ ARTICLE: Mapping[DecisionKind, str] = {
     DecisionKind.ESCALATION: "an escalation",
     DecisionKind.BUDGET: "a budget request",
     DecisionKind.STALL: "the question about a quiet agent",
+    DecisionKind.REVIEW: "a review",
 }
 
 
@@ -133,6 +134,10 @@ def _stall(payload: Mapping[str, Any]) -> Made:
     return [("--wait", "give it more time"), ("--retry", "end this attempt, make it again"), ("--stop", "end this attempt")]
 
 
+def _review(payload: Mapping[str, Any]) -> Made:
+    return [("--approve", "the work is as it should be"), ("--revise --note 'what to change'", "send it back")]
+
+
 MADE = {
     DecisionKind.PERMISSION: _permission,
     DecisionKind.PLAN: _plan,
@@ -140,6 +145,7 @@ MADE = {
     DecisionKind.ESCALATION: _escalation,
     DecisionKind.BUDGET: _budget,
     DecisionKind.STALL: _stall,
+    DecisionKind.REVIEW: _review,
 }
 
 

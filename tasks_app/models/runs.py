@@ -39,6 +39,7 @@ class Run(models.Model):
     overflowed = models.BooleanField(default=False)  # one of its processes said more in one line than can be read
     interrupted = models.BooleanField(default=False)  # the last process did not end by itself
     asked_to_report = models.BooleanField(default=False)
+    proofs = models.JSONField(default=list)  # what came of proving the criteria, last time it was asked (domain/criteria.Result)
     report = models.JSONField(null=True)  # the agent's own report: {"status", "evidence", "summary", "failure", "approaches"}
     retries = models.IntegerField(default=0)  # transient failures that were waited out; they count as no attempt
     crashes = models.IntegerField(default=0)  # takeovers without a step of the agent in between

@@ -170,7 +170,10 @@ class Port(Protocol):
         """Ask the lead and wait. Raises `Parked` or `AskWithdrawn`. Cancelling the call withdraws the decision."""
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any], tool_use_id: str) -> tuple[str, bool]:
-        """Run the crew tool `name`; returns (text for the agent, is_error). Never raises for bad arguments."""
+        """Run the crew tool `name`; returns (text for the agent, is_error). Never raises for bad arguments.
+
+        Raises `Parked` where a report waits for the lead, who judges it: end the process, return `Outcome.parked`.
+        """
 
     async def notes(self) -> Sequence[str]:
         """Messages that are due for this agent now, each handed over exactly once; ready to put into its context."""

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from tasks_app.domain.ids import task_label
 from tasks_app.domain.leases import LEASE_S
-from tasks_app.domain.statuses import OPEN_RUN, AgentStatus, DecisionStatus, RunStatus
+from tasks_app.domain.statuses import OPEN_RUN, AgentStatus, DecisionKind, DecisionStatus, RunStatus
 from tasks_app.domain.text import one_line
 from tasks_app.models import Agent, Decision, Run
 from tasks_app.selectors.clock import DatabaseNow
@@ -63,6 +63,11 @@ class OpenAsk:
     title: str
     opened_at: dt.datetime
     parked: bool
+
+    @property
+    def is_review(self) -> bool:
+        """Whether its task is reported as completed, and a person is to look at it."""
+        return self.kind == DecisionKind.REVIEW
 
 
 @dataclass(frozen=True)

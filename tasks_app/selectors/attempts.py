@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from tasks_app.domain.criteria import Proof, Result, read, unmet
 from tasks_app.domain.statuses import REASON_HELP, AgentStatus, Reason, RunStatus, TaskStatus
 from tasks_app.models import Agent, Dependency, Run, Task, TaskRule
 from tasks_app.selectors import tasks
@@ -41,14 +42,38 @@ class Attempt:
     dossier: Mapping[str, Any]
     handoffs: int
     stopping: bool
+    met: int  # criteria that it has shown to be met: by evidence in its report, or proved
+    wanted: int
+
+    @property
+    def seconds(self) -> float | None:
+        """Whole seconds from its start to its end; None while it is open."""
+        return float(round((self.ended_at - self.started_at).total_seconds())) if self.started_at and self.ended_at else None
+
+    @property
+    def patch(self) -> str:
+        """What it changed in the workspace, as a unified diff; empty where nothing is kept."""
+        diff = self.dossier.get("diff")
+        return str(diff.get("patch") or "") if isinstance(diff, dict) else str(diff or "")
+
+    @property
+    def changed(self) -> str:
+        """How much it changed, as git says it: `3 files changed, 12 insertions(+)`; empty where nothing is kept."""
+        diff = self.dossier.get("diff")
+        return str(diff.get("summary") or "") if isinstance(diff, dict) else ""
 
 
 @dataclass(frozen=True)
 class Criterion:
-    """An acceptance criterion and the evidence for it, which may be empty."""
+    """An acceptance criterion and the evidence for it, which may be empty. `how`: who proves it, in words; empty: the agent.
+
+    `result`: what came of proving it last, by the latest attempt; None: nobody has asked for it.
+    """
 
     text: str
     evidence: str
+    how: str = ""
+    result: Result | None = None
 
 
 @dataclass(frozen=True)
@@ -82,6 +107,7 @@ class TaskPage:
     description: str
     criteria: tuple[Criterion, ...]
     evidence: tuple[tuple[str, str], ...]  # evidence that belongs to no criterion, e.g. completed by hand
+    unmet: tuple[str, ...]  # criteria that the latest attempt has not shown to be met, with why
     guidance: str
     output: str
     completed_while_blocked_by: str
@@ -103,7 +129,7 @@ def page(task_id: int) -> TaskPage | None:
     if card is None:
         return None
     task = Task.objects.select_related("team").get(pk=task_id)
-    criteria, rest = _criteria(task)
+    criteria, rest, left = _criteria(task)
     return TaskPage(
         card=card,
         team_slug=task.team.slug,
@@ -112,6 +138,7 @@ def page(task_id: int) -> TaskPage | None:
         description=task.description,
         criteria=criteria,
         evidence=rest,
+        unmet=left,
         guidance=task.guidance,
         output=task.output,
         completed_while_blocked_by=task.completed_while_blocked_by,
@@ -127,7 +154,7 @@ def page(task_id: int) -> TaskPage | None:
 
 def of_task(task_id: int) -> list[Attempt]:
     """Return the attempts of a task, oldest first; one query."""
-    return [_attempt(run) for run in Run.objects.filter(task_id=task_id).select_related("agent").order_by("attempt")]
+    return [_attempt(run) for run in Run.objects.filter(task_id=task_id).select_related("agent", "task").order_by("attempt")]
 
 
 def neighbours(card: TaskCard) -> tuple[bool, bool]:
@@ -148,7 +175,8 @@ def members(team_id: int) -> list[Member]:
 
 
 def _attempt(run: Run) -> Attempt:
-    cached = run.cache_read_tokens
+    cached, evidence = run.cache_read_tokens, (run.report or {}).get("evidence") or {}
+    left = unmet(run.task.criteria, evidence, {one.number: one for one in map(Result.load, run.proofs)})
     return Attempt(
         id=run.pk,
         number=run.attempt,
@@ -174,18 +202,39 @@ def _attempt(run: Run) -> Attempt:
         dossier=run.dossier,
         handoffs=run.handoffs,
         stopping=run.stop_asked_at is not None and run.ended_at is None,
+        met=len(run.task.criteria) - len(left),
+        wanted=len(run.task.criteria),
     )
 
 
-def _criteria(task: Task) -> tuple[tuple[Criterion, ...], tuple[tuple[str, str], ...]]:
-    """Evidence is kept by the text of its criterion or by its number, counted from 1."""
+def _criteria(task: Task) -> tuple[tuple[Criterion, ...], tuple[tuple[str, str], ...], tuple[str, ...]]:
+    """The criteria, evidence that belongs to none, and what is not met; kept by the text of its criterion or by its number."""
     given = {str(key): str(value) for key, value in task.evidence.items()} if isinstance(task.evidence, dict) else {}
     found, used = [], set()
-    for number, text in enumerate(task.criteria, 1):
-        key = next((key for key in (str(text), str(number)) if key in given), None)
+    proofs, report = _last(task)
+    results = {one.number: one for one in map(Result.load, proofs)}
+    for one in read(task.criteria):
+        key = next((key for key in (one.text, str(one.number)) if key in given), None)
         used.add(key)
-        found.append(Criterion(str(text), given.get(key, "") if key else ""))
-    return tuple(found), tuple((key, value) for key, value in given.items() if key not in used)
+        found.append(
+            Criterion(one.text, given.get(key, "") if key else "", HOW[one.proof].format(one.value), results.get(one.number))
+        )
+    left = [str(one) for one in unmet(task.criteria, report.get("evidence") or {}, results)]
+    return tuple(found), tuple((key, value) for key, value in given.items() if key not in used), tuple(left)
+
+
+HOW: Mapping[Proof, str] = {
+    Proof.SAID: "",
+    Proof.CHECK: "checked by the server: {}",
+    Proof.ARTIFACT: "must be there: {}",
+    Proof.JUDGE: "judged by {}",
+}
+
+
+def _last(task: Task) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """What came of proving its criteria last, and the report of the latest attempt; one query."""
+    last = Run.objects.filter(task=task).order_by("-attempt").values_list("proofs", "report").first()
+    return (last[0], last[1] or {}) if last else ([], {})
 
 
 def _links(side: str, **where: int) -> tuple[Link, ...]:

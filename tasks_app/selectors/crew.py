@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from tasks_app.domain import criteria as rules
+from tasks_app.domain.criteria import Stored, asked
 from tasks_app.domain.messaging import Priority
 from tasks_app.domain.statuses import RunStatus, TaskStatus
 from tasks_app.models import Dependency, Message, Run, Task
@@ -53,7 +55,7 @@ def task_detail(task_id: int) -> dict[str, Any]:
         "id": str(task.number),
         "subject": task.title,
         "description": task.description,
-        "criteria": {str(n): text for n, text in enumerate(task.criteria, 1)},
+        "criteria": {str(one.number): asked(one) for one in rules.read(task.criteria)},
         "status": task.status,
         "blockedBy": [str(n) for n, status in needs if status != TaskStatus.COMPLETED.value],
         "wasBlockedBy": [str(n) for n, status in needs if status == TaskStatus.COMPLETED.value],
@@ -74,9 +76,14 @@ def created_by(task_id: int) -> str:
     return Task.objects.values_list("created_by", flat=True).get(pk=task_id)
 
 
-def criteria(task_id: int) -> list[str]:
-    """Return the acceptance criteria of the task."""
+def criteria(task_id: int) -> list[Stored]:
+    """Return the acceptance criteria of the task as they are stored (domain/criteria)."""
     return list(Task.objects.values_list("criteria", flat=True).get(pk=task_id))
+
+
+def is_review(task_id: int) -> bool:
+    """Whether the task judges another one."""
+    return Task.objects.filter(pk=task_id).exclude(review_of=None).exists()
 
 
 def is_running(agent_id: int) -> bool:

@@ -4,6 +4,8 @@ import json
 import re
 from typing import Any
 
+from django.db.models import Max
+
 from tasks_app.domain.statuses import RunStatus, StepKind
 from tasks_app.models import Agent, Run, Step, Task
 
@@ -55,6 +57,11 @@ def _file_of(data: dict[str, Any]) -> str:
         return str(name)
     found = PATH_IN_PREVIEW.search(str(data.get("preview") or ""))
     return str(json.loads(found[1])) if found else ""
+
+
+def next_attempt(task_id: int) -> int:
+    """Return the number that the next attempt at the task will have."""
+    return (Run.objects.filter(task_id=task_id).aggregate(n=Max("attempt"))["n"] or 0) + 1
 
 
 def previous(run: Run) -> Run | None:

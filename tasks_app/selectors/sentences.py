@@ -6,11 +6,11 @@
 from collections.abc import Mapping
 
 from tasks_app.domain.events import EventKind
-from tasks_app.domain.statuses import DecisionKind, Reason
-from tasks_app.domain.text import one_line
+from tasks_app.domain.statuses import Reason
 from tasks_app.selectors import message_sentences, telling
-from tasks_app.selectors.journal import Entry, Request
-from tasks_app.selectors.telling import Part, Said, Say, always, asked, because, count, for_its_reason, person, reason, say, told
+from tasks_app.selectors.asked_sentences import about, answered, opened
+from tasks_app.selectors.journal import Entry
+from tasks_app.selectors.telling import Part, Said, Say, always, because, count, for_its_reason, person, reason, say, told
 
 
 def sentence(entry: Entry) -> tuple[Part, ...]:
@@ -43,6 +43,7 @@ FIELDS: Mapping[str, str] = {
     "position": "its place in the queue",
     "rules": "what is allowed in it",
     "criteria": "its acceptance criteria",
+    "guidance": "what the next attempt is told by the lead",
     "active_form": "how it is shown while it is worked on",
     "assignee": "who does it",
     "metadata": "its notes",
@@ -64,9 +65,29 @@ def _task_completed(entry: Entry) -> Said:
     return say(
         "{by} completed {task}{how}{open}",
         by=person(entry, str(entry.data.get("by") or entry.agent)),
-        how=" by hand" if by_hand else proved,
+        how=f" by hand{', though not all criteria were met' if 'not met' in evidence else ''}" if by_hand else proved,
         open=f", while {open_one} was not done" if open_one else "",
     )
+
+
+def _task_proved(entry: Entry) -> Said:
+    results = entry.data.get("results") or []
+    left = [one for one in results if not one.get("met")]
+    words = " – ".join(f"{one.get('number')}. {one.get('says')}" for one in left)
+    how = (
+        f"{len(results) - len(left)} of {count(len(results), 'criterion', 'criteria')} {'is' if len(results) == 1 else 'are'} met"
+    )
+    return told("{agent}’s work on {task} was checked: {how}", words, how=how)
+
+
+def _task_in_review(entry: Entry) -> Said:
+    review = f" in {entry.data['review']}" if entry.data.get("review") else ""
+    return say("{name} is to look at {task}{review}", name=entry.data.get("reviewer") or "An agent", review=review)
+
+
+def _task_reviewed(entry: Entry) -> Said:
+    template = "{name} looked at {task} and " + ("accepted it" if entry.data.get("verdict") == "accept" else "sent it back")
+    return told(template, str(entry.data.get("note") or ""), name=entry.data.get("reviewer") or "Somebody")
 
 
 def _task_released(entry: Entry) -> Said:
@@ -100,83 +121,6 @@ PARKED: Mapping[str, str] = {
 def _run_parked(entry: Entry) -> Said:
     known = PARKED.get(str(entry.data.get("reason", "")))
     return say(known) if known else told("{agent} waits{on} and will try again by itself", reason(entry))
-
-
-REQUESTS: Mapping[str, str] = {
-    DecisionKind.PERMISSION: "{asker}’s request to use {call}",
-    DecisionKind.PLAN: "{asker}’s plan",
-    DecisionKind.QUESTION: "{asker}’s question",
-    DecisionKind.ESCALATION: "{asker}’s escalation",
-    DecisionKind.BUDGET: "{asker}’s request for more budget",
-    DecisionKind.STALL: "the question about {asker}’s silence",
-}
-
-
-def _about(template: str, name: str = "") -> Say:
-    """Tell by a template in which REQUEST stands for what the decision is about; after a colon the data's `name`."""
-
-    def tell(entry: Entry) -> Said:
-        request = REQUESTS.get(asked(entry).kind, "{asker}’s request")
-        return because(template.replace("REQUEST", f"{request}{{on}}"), name)(entry)
-
-    return tell
-
-
-OPENED: Mapping[str, str] = {
-    DecisionKind.PERMISSION: "{asker} asked to use {call}{on}",
-    DecisionKind.QUESTION: "{asker} asked the lead{on}: {question}",
-    DecisionKind.PLAN: "{title} for {task}",
-    DecisionKind.ESCALATION: "{asker} needs a decision of the lead{on}: {title}",
-}
-
-
-def _opened(entry: Entry) -> Said:
-    found = asked(entry)
-    if found.kind == DecisionKind.ESCALATION and not entry.agent:
-        what = found.title.removeprefix(f"{entry.task} {entry.task_title} ")
-        return told("{asker} asked the lead what to do with {task}", what)
-    question = found.title.partition(" asks: ")[2] or found.title
-    return say(OPENED.get(found.kind, "{title}{on}"), title=found.title or "An agent needs the lead", question=question)
-
-
-ANSWERED: Mapping[tuple[str, str], str] = {
-    (DecisionKind.PERMISSION, "allow"): "{who} allowed {call} once for {asker}{on}",
-    (DecisionKind.PERMISSION, "allow_rule"): "{who} allowed {rule} for all of {task}; {asker} had asked for {call}",
-    (DecisionKind.PERMISSION, "deny"): "{who} denied {call} to {asker}{on}",
-    (DecisionKind.PLAN, "approve"): "{who} approved {asker}’s plan for {task}",
-    (DecisionKind.PLAN, "approve_changes"): "{who} approved {asker}’s plan for {task} with changes",
-    (DecisionKind.PLAN, "revise"): "{who} sent back {asker}’s plan for {task}",
-    (DecisionKind.QUESTION, "answer"): "{who} answered {asker}{on}",
-    (DecisionKind.QUESTION, "dismiss"): "{who} left the question to {asker}{on}",
-    (DecisionKind.ESCALATION, "answer"): "{who} decided for {asker}{on}",
-    (DecisionKind.BUDGET, "raise"): "{who} raised the budget of the {scope} by {amount} for {asker}{on}",
-    (DecisionKind.BUDGET, "smaller_model"): "{who} let {asker} finish with a smaller model{on}",
-    (DecisionKind.BUDGET, "stop"): "{who} stopped {asker} for its budget{on}",
-    (DecisionKind.STALL, "wait"): "{who} let the quiet {asker} go on{on}",
-    (DecisionKind.STALL, "retry"): "{who} had the attempt of the quiet {asker} made again{on}",
-    (DecisionKind.STALL, "stop"): "{who} stopped the quiet {asker}{on}",
-}
-
-
-def _answered(entry: Entry) -> Said:
-    found = asked(entry)
-    template = ANSWERED.get((found.kind, found.choice), "{who} answered {asker}{on}")
-    if not entry.agent and found.kind == DecisionKind.ESCALATION:
-        template = "{who} decided what to do with {task}"
-    usd, tokens = found.answer.get("usd"), found.answer.get("tokens")
-    words = " – ".join(word for word in (*_content(found), found.note) if word)
-    return told(template, words, scope=found.scope or "attempt", amount=f"${usd}" if usd else f"{tokens or 'some'} tokens")
-
-
-def _content(found: Request) -> list[str]:
-    """What was chosen or written, beside the note."""
-    if found.kind == DecisionKind.ESCALATION:
-        return [str(found.answer.get(name) or "") for name in ("option", "text")]
-    if found.kind != DecisionKind.QUESTION:
-        return []
-    answers = found.answer.get("answers") or {}
-    said = [", ".join(map(str, each)) if isinstance(each, list) else str(each) for each in answers.values()]
-    return said if len(said) == 1 else [f"{one_line(q, 60)} {a}" for q, a in zip(answers, said, strict=True)]
 
 
 LEVELS: Mapping[str, str] = {
@@ -240,7 +184,7 @@ def _note(entry: Entry) -> Said:
     """Services write two kinds of note: what an agent reports of its task, and how long a request is snoozed."""
     words = str(entry.data.get("text", ""))
     if entry.decision:
-        return _about("{who} put off REQUEST", "text")(entry)
+        return about("{who} put off REQUEST", "text")(entry)
     _, _, status = words.partition("reports: ")
     if not status:
         return told("{who} made a note{on}", words)
@@ -257,6 +201,9 @@ SENTENCES: Mapping[str, Say] = {
     EventKind.TASK_CREATED: _task_created,
     EventKind.TASK_EDITED: _task_edited,
     EventKind.TASK_CLAIMED: always("{agent} took {task}{attempt}"),
+    EventKind.TASK_PROVED: _task_proved,
+    EventKind.TASK_IN_REVIEW: _task_in_review,
+    EventKind.TASK_REVIEWED: _task_reviewed,
     EventKind.TASK_COMPLETED: _task_completed,
     EventKind.TASK_RELEASED: _task_released,
     EventKind.TASK_REASSIGNED: _task_reassigned,
@@ -270,13 +217,13 @@ SENTENCES: Mapping[str, Say] = {
     EventKind.RUN_FAILED: for_its_reason("{agent} failed{on}{attempt}"),
     EventKind.RUN_KILLED: for_its_reason("{agent}’s attempt{on} was ended{attempt}"),
     EventKind.RUN_STOPPING: always("{who} told {agent} to stop{on}"),
-    EventKind.DECISION_OPENED: _opened,
-    EventKind.DECISION_ANSWERED: _answered,
-    EventKind.DECISION_DELIVERED: _about("The answer to REQUEST reached the agent"),
-    EventKind.DECISION_WITHDRAWN: _about("REQUEST was withdrawn", "why"),
-    EventKind.DECISION_EXPIRED: _about("Nobody answered REQUEST in time; that counts as a refusal"),
-    EventKind.DECISION_NOTIFIED: _about("On-call was told of REQUEST, which has waited for long"),
-    EventKind.DECISION_NOTIFY_FAILED: _about("On-call could not be told of REQUEST", "why"),
+    EventKind.DECISION_OPENED: opened,
+    EventKind.DECISION_ANSWERED: answered,
+    EventKind.DECISION_DELIVERED: about("The answer to REQUEST reached the agent"),
+    EventKind.DECISION_WITHDRAWN: about("REQUEST was withdrawn", "why"),
+    EventKind.DECISION_EXPIRED: about("Nobody answered REQUEST in time; that counts as a refusal"),
+    EventKind.DECISION_NOTIFIED: about("On-call was told of REQUEST, which has waited for long"),
+    EventKind.DECISION_NOTIFY_FAILED: about("On-call could not be told of REQUEST", "why"),
     **message_sentences.SENTENCES,
     EventKind.CONTEXT_SHARED: _context_shared,
     EventKind.CONTEXT_READ: _context_read,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypedDict
 
-from django.db.models import Case, CharField, Exists, OuterRef, QuerySet, Value, When
+from django.db.models import Case, CharField, Exists, OuterRef, QuerySet, Subquery, Value, When
 
 from tasks_app.domain.context import Level, Usage, usage
 from tasks_app.domain.statuses import DecisionStatus, RunStatus, TaskStatus
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
         state: str
         stuck: bool
+        reviewed_in: int | None
 
     DerivedTask = WithAnnotations[Task, Derived]
 
@@ -64,7 +65,7 @@ URGENCY: Mapping[TeamState, int] = {state: position for position, state in enume
 
 
 def with_state(tasks: QuerySet[Task]) -> "QuerySet[DerivedTask]":
-    """Return the tasks annotated with `state` (a `TaskState`) and `stuck`: a dependency was cancelled."""
+    """Return the tasks annotated with `state` (a `TaskState`), `stuck` (a dependency was cancelled), `reviewed_in` (number)."""
     asked = Decision.objects.filter(task=OuterRef("pk"), status=DecisionStatus.OPEN.value)
     joined = Run.objects.filter(task=OuterRef("pk"), status=RunStatus.PENDING.value, waits_for__status=DecisionStatus.OPEN.value)
     needs = Dependency.objects.filter(task=OuterRef("pk"))
@@ -79,7 +80,12 @@ def with_state(tasks: QuerySet[Task]) -> "QuerySet[DerivedTask]":
         default=Value(TaskState.QUEUED.value),
         output_field=CharField(),
     )
-    return tasks.annotate(state=state, stuck=Exists(needs.filter(needs__status=TaskStatus.CANCELLED.value)))
+    review = Task.objects.filter(review_of=OuterRef("pk"), status__in=[TaskStatus.PENDING.value, TaskStatus.IN_PROGRESS.value])
+    return tasks.annotate(
+        state=state,
+        stuck=Exists(needs.filter(needs__status=TaskStatus.CANCELLED.value)),
+        reviewed_in=Subquery(review.order_by("number").values("number")[:1]),
+    )
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -12,11 +12,12 @@ from django.utils import timezone
 
 from tasks_app.domain.graph import Blocker, Why, blockers, dead_ends
 from tasks_app.domain.ids import task_label
-from tasks_app.domain.statuses import AgentStatus, RunStatus, TaskStatus, TeamStatus
+from tasks_app.domain.statuses import AgentStatus, RunStatus, TaskStatus
 from tasks_app.models import Agent, Dependency, Task
 from tasks_app.selectors import agents
 from tasks_app.selectors.agents import OpenAsk, OpenRun
 from tasks_app.selectors.states import ContextUse, TaskState, over_time, with_state
+from tasks_app.selectors.task_reasons import Crew, reason
 
 if TYPE_CHECKING:
     from tasks_app.selectors.states import DerivedTask
@@ -81,6 +82,12 @@ class TaskCard:
     not_before: dt.datetime | None
     over: bool
     attention: bool  # in progress, but nobody works on it
+    reviewed_in: str  # label of the task in which another agent judges it; empty: none
+
+    @property
+    def in_review(self) -> bool:
+        """Whether it is reported as completed, and somebody is to look at it."""
+        return bool(self.reviewed_in) or (self.ask is not None and self.ask.is_review)
 
     @property
     def label(self) -> str:
@@ -108,16 +115,6 @@ class TaskCard:
     def never(self) -> bool:
         """Whether it can never start by waiting alone."""
         return any(obstacle.never for obstacle in self.obstacles)
-
-
-@dataclass(frozen=True)
-class Crew:
-    """The agents of one team as far as the queue needs them."""
-
-    names: Mapping[int, str]
-    active: frozenset[int]
-    roles: frozenset[str]  # of the active ones
-    contexts: Mapping[int, ContextUse]
 
 
 @dataclass
@@ -232,7 +229,7 @@ def _card(task: "DerivedTask", facts: _Facts, blocked_by: tuple[Blocker[int], ..
         title=task.title,
         status=TaskStatus(task.status),
         state=state,
-        reason=_reason(task, state, run, crew, facts.now),
+        reason=reason(task, state, run, crew, facts.now),
         priority=task.priority,
         position=task.position,
         role=task.role,
@@ -255,43 +252,8 @@ def _card(task: "DerivedTask", facts: _Facts, blocked_by: tuple[Blocker[int], ..
         completed_by=task.completed_by,
         not_before=task.not_before,
         over=run is not None and over_time(run.started_at, task.expected_max, facts.now),
-        attention=task.status == TaskStatus.IN_PROGRESS and (run is None or (run.status is RunStatus.RUNNING and not run.alive)),
+        attention=task.status == TaskStatus.IN_PROGRESS
+        and task.reviewed_in is None
+        and (run is None or (run.status is RunStatus.RUNNING and not run.alive)),
+        reviewed_in=task_label(task.reviewed_in) if task.reviewed_in else "",
     )
-
-
-def _reason(task: Task, state: TaskState, run: OpenRun | None, crew: Crew, now: dt.datetime) -> str:
-    if state is TaskState.IN_FLIGHT:
-        return _in_flight_reason(run)
-    if state is TaskState.FAILED:
-        return f"attempt {task.attempts} of {task.attempts_allowed} failed; reassign it with guidance"
-    if state is TaskState.QUEUED:
-        return _queue_reason(task, crew, now)
-    return ""
-
-
-def _in_flight_reason(run: OpenRun | None) -> str:
-    if run is None:
-        return "the agent finished, the task is still open: complete it, retry it or cancel it"
-    if run.alive:
-        return "stopping" if run.stopping else ""
-    if run.status is RunStatus.RUNNING:
-        return "its worker is gone: another takes it up"
-    return "waits for a free worker" if run.due else "goes on later"
-
-
-def _queue_reason(task: Task, crew: Crew, now: dt.datetime) -> str:
-    if task.team.status == TeamStatus.PAUSED:
-        return "the team is paused"
-    if task.team.status == TeamStatus.STOPPED:
-        return "the team is stopped"
-    if task.held:
-        return "a person stopped it: start it again or reassign it"
-    if task.not_before is not None and task.not_before > now:
-        return "tries again by itself"
-    if task.assignee_id is not None and task.assignee_id not in crew.active:
-        return f"{crew.names.get(task.assignee_id, 'its agent')} is stopped: reassign it"
-    if task.assignee_id is None and task.role and task.role not in crew.roles:
-        return f"no active agent has the role {task.role}: reassign it"
-    if not crew.active:
-        return "no agent is active"
-    return "waits for a free agent"

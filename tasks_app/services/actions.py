@@ -11,24 +11,26 @@ from tasks_app.domain.statuses import AgentStatus, Reason, RunStatus, TaskStatus
 from tasks_app.models import Decision, Message, Run, Task, Team
 from tasks_app.services import (
     agents,
-    context,
     decisions,
     endings,
     events,
     expiry,
     messages,
     overruns,
+    planned,
+    proofs,
+    reviews,
     runs,
     scheduling,
     tasks,
     teams,
     workspaces,
 )
+from tasks_app.services.task_edits import GUIDANCE_LIMIT
 from tasks_app.services.tasks import Draft
 from tasks_app.services.teams import Source
 
 STARTS = ("clean", "last")
-GUIDANCE_LIMIT = 20_000
 ENDED_WORD = {RunStatus.COMPLETED: "it was completed", RunStatus.FAILED: "it failed", RunStatus.KILLED: "it was stopped"}
 
 
@@ -42,61 +44,12 @@ def start_team(plan: Plan, *, source: Source, user_id: int | None, rehearsal: bo
             team = teams.create(
                 plan, slug=slug, source=source, workspace=workspace, user_id=user_id, rehearsal=rehearsal, actor=actor
             )
-            _make_tasks(team, plan, actor)
-            _share_context(team, plan, actor)
+            planned.fill(team, plan, actor=actor)
     except Exception:
         workspaces.remove(slug)
         raise
     scheduling.tick(team.pk)
     return Team.objects.get(pk=team.pk)
-
-
-def _make_tasks(team: Team, plan: Plan, actor: str) -> None:
-    ids = teams.agent_ids(team.pk)
-    made: dict[int, int] = {}
-    for place in _in_order(plan):
-        task = plan.tasks[place]
-        draft = Draft(
-            title=task.title,
-            description=task.description,
-            criteria=task.criteria,
-            depends_on=tuple(made[n] for n in plan.needs(task)),
-            key=task.key or "",
-            type=task.type,
-            role=task.role or "",
-            assignee_id=ids[task.assignee] if task.assignee else None,
-            priority=task.priority,
-            expected_min=task.expected_minutes[0],
-            expected_max=task.expected_minutes[1],
-            budget_usd=task.budget.usd,
-            budget_tokens=task.budget.tokens,
-            run_budget_usd=task.run_budget.usd,
-            run_budget_tokens=task.run_budget.tokens,
-            plan_mode=task.plan_mode,
-            attempts_allowed=plan.limits.attempts,
-        )
-        made[place] = tasks.create(team.pk, draft, actor=actor).pk
-
-
-def _share_context(team: Team, plan: Plan, actor: str) -> None:
-    by = context.Writer(actor)
-    for name, schema in plan.context_schemas.items():
-        context.set_schema(team.pk, name=name, schema=schema, by=by)
-    for name, value in plan.context.items():
-        context.share(team.pk, name=name, value=value, by=by)
-
-
-def _in_order(plan: Plan) -> list[int]:
-    """Places of the tasks, as written where possible, each after what it depends on."""
-    order: list[int] = []
-    left = list(range(len(plan.tasks)))
-    while left:
-        free = [place for place in left if all(n in order for n in plan.needs(plan.tasks[place]))]
-        if not free:
-            raise Invalid("The tasks depend on each other in a circle.", field="tasks")
-        order += free[:1]
-        left.remove(free[0])
-    return order
 
 
 def answer(
@@ -142,6 +95,7 @@ def reassign(task_id: int, *, agent_id: int | None, guidance: str = "", start: s
     with transaction.atomic():
         task = _locked(task_id)
         _must_take_work(task, agent_id)
+        task = _out_of_review(task, actor=actor)
         if task.status == TaskStatus.IN_PROGRESS.value:
             _stop_open_run(task, actor=actor, reason=Reason.SUPERSEDED, held=False)
             tasks.plan_next(task, agent_id=agent_id, guidance=guidance, start=start, actor=actor)
@@ -151,6 +105,24 @@ def reassign(task_id: int, *, agent_id: int | None, guidance: str = "", start: s
             decisions.withdraw_all(why="the task was reassigned", actor=actor, task_id=task_id)
     scheduling.tick(task.team_id)
     return tasks.get(task_id)
+
+
+def _out_of_review(task: Task, *, actor: str) -> Task:
+    """A task in progress that no run works on goes back to the queue: its reviews are over."""
+    if task.status != TaskStatus.IN_PROGRESS.value or Run.objects.filter(task=task, status__in=runs.OPEN).exists():
+        return task
+    _end_reviews(task, why="its task is done again", actor=actor)
+    reason, why = Reason.SUPERSEDED.value, "given out again"
+    tasks.mark_released(
+        task, failed=False, held=False, counts=False, reason=reason, detail=why, attempt=task.attempts, actor=actor
+    )
+    return tasks.get(task.pk)
+
+
+def _end_reviews(task: Task, *, why: str, actor: str) -> None:
+    for review in reviews.open_of(task.pk):
+        tasks.mark_cancelled(review, why=why, actor=actor)
+        _stop_open_run(review, actor=actor, reason=Reason.STOPPED, held=True)
 
 
 def _locked(task_id: int) -> Task:
@@ -201,6 +173,7 @@ def cancel(task_id: int, *, why: str = "", actor: str) -> None:
     with transaction.atomic():
         task = _locked(task_id)
         tasks.mark_cancelled(task, why=why, actor=actor)
+        _end_reviews(task, why="its task was cancelled", actor=actor)
         _stop_open_run(task, actor=actor, reason=Reason.STOPPED, held=True)
         decisions.withdraw_all(why="the task was cancelled", actor=actor, task_id=task_id)
     scheduling.tick(task.team_id)
@@ -212,8 +185,12 @@ def complete_by_hand(task_id: int, *, note: str = "", actor: str) -> None:
     with transaction.atomic():
         task = _locked(task_id)
         tasks.must_not_be_blocked(task)
-        if not tasks.mark_completed(task, by=by, evidence={"by hand": note or f"completed by {by}"}, output=note, actor=actor):
+        evidence = {"by hand": note or f"completed by {by}", **proofs.overridden(task)}
+        if not tasks.mark_completed(task, by=by, evidence=evidence, output=note, actor=actor):
             raise Conflict(f"{task.label} is {task.status.replace('_', ' ')} already.")
+        if task.review_of_id:
+            reviews.settle(task, verdict=reviews.ACCEPT, note=note, by=by)
+        _end_reviews(task, why="its task was completed by hand", actor=actor)
         _stop_open_run(task, actor=actor, reason=Reason.SUPERSEDED, held=False)
         decisions.withdraw_all(why="the task was completed by hand", actor=actor, task_id=task_id)
     scheduling.tick(task.team_id)

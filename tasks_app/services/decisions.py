@@ -25,7 +25,13 @@ from tasks_app.runners.port import Ask
 from tasks_app.services import capacity, clock, events, keys, runs, task_edits
 
 NOTE_LIMIT = 20_000
-ASKED = {"permission": ("tool", "input"), "plan": ("plan",), "question": ("questions",), "escalation": ("problem", "options")}
+ASKED = {
+    "permission": ("tool", "input"),
+    "plan": ("plan",),
+    "question": ("questions",),
+    "escalation": ("problem", "options"),
+    "review": ("criteria", "summary"),
+}
 """The parts of a payload that make it the same request, however it is shown."""
 
 

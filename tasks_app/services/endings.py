@@ -11,7 +11,7 @@ from tasks_app.domain.statuses import Reason, RunStatus
 from tasks_app.domain.text import clean, clean_json, cut, mask_json, mask_secrets
 from tasks_app.domain.transitions import DROP_RUN, END_RUN, FINISH_TASK, Move
 from tasks_app.models import Run
-from tasks_app.services import agents, budgets, events, runs, tasks, worktime
+from tasks_app.services import agents, budgets, events, reviews, runs, tasks, worktime
 
 
 @dataclass(frozen=True)
@@ -93,15 +93,7 @@ def _settle(run: Run, ending: Ending, *, actor: str) -> None:
         run, EVENT_OF[ending.status], actor=actor, data={"reason": ending.reason.value, "detail": cut(ending.detail, 500)}
     )
     if ending.status is RunStatus.COMPLETED:
-        report = run.report or {}
-        tasks.mark_completed(
-            run.task,
-            by=run.agent.name,
-            evidence=report.get("evidence") or {},
-            output=report.get("summary") or ending.result,
-            actor=actor,
-            move=FINISH_TASK,
-        )
+        _complete(run, run.report or {}, ending.result, actor=actor)
         return
     tasks.mark_released(
         run.task,
@@ -113,3 +105,15 @@ def _settle(run: Run, ending: Ending, *, actor: str) -> None:
         attempt=run.attempt,
         actor=actor,
     )
+
+
+def _complete(run: Run, report: dict[str, Any], result: str, *, actor: str) -> None:
+    """The task is completed, or goes to its reviewers; a task that is itself a review settles what it has judged."""
+    if reviews.begin(run, report.get("reviewers") or {}):
+        return
+    output = report.get("summary") or result
+    landed = tasks.mark_completed(
+        run.task, by=run.agent.name, evidence=report.get("evidence") or {}, output=output, actor=actor, move=FINISH_TASK
+    )
+    if landed and run.task.review_of_id:
+        reviews.settle(run.task, verdict=report.get("verdict") or reviews.SEND_BACK, note=output, by=run.agent.name)

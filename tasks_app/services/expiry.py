@@ -12,7 +12,7 @@ from tasks_app.domain.transitions import EXPIRE
 from tasks_app.models import Decision
 from tasks_app.services import clock, decisions, events
 
-EXPIRED_CHOICE = {"permission": "deny", "plan": "revise", "question": "dismiss"}
+EXPIRED_CHOICE = {"permission": "deny", "plan": "revise", "question": "dismiss", "review": "revise"}
 
 
 def expire_due() -> int:

@@ -10,7 +10,7 @@ from tasks_app.domain.errors import Conflict
 from tasks_app.domain.statuses import AgentStatus, DecisionKind, DecisionStatus, Reason, RunStatus, TaskStatus, TeamStatus
 from tasks_app.domain.text import cut
 from tasks_app.models import Agent, Decision, Run, Task, Team
-from tasks_app.services import capacity, decisions, events, messages, overruns, runs, tasks
+from tasks_app.services import capacity, decisions, events, messages, overruns, proofs, reviews, runs, tasks
 
 logger = logging.getLogger(__name__)
 ASK_FIRST = frozenset({Reason.AUTH.value, Reason.START_FAILED.value, Reason.REFUSED.value, Reason.BUDGET.value})
@@ -121,7 +121,8 @@ def _escalation(task: Task, last: Run) -> dict[str, object]:
         {"label": "Mark it completed", "effect": "You did it by hand; what waits for it starts.", "action": "complete"},
         {"label": "Cancel it", "effect": "What depends on it stays blocked.", "action": "cancel"},
     ]
-    why = last.detail or Reason(last.reason or Reason.ERROR.value).value.replace("_", " ")
+    ended = Reason.SENT_BACK if last.status == RunStatus.COMPLETED.value else Reason(last.reason or Reason.ERROR.value)
+    why = last.detail or task.guidance or ended.value.replace("_", " ")
     return {
         "problem": f"{task.label} {task.title} failed after attempt {last.attempt} of {task.attempts_allowed}: {cut(why, 300)}",
         "tried": list(dossier.get("approaches") or []),
@@ -161,7 +162,12 @@ def _apply_escalation(decision: Decision, task: Task, actor: str) -> None:
     chosen: dict[str, object] = next((o for o in decision.payload["options"] if o["label"] == decision.answer.get("option")), {})
     action, guidance = str(chosen.get("action", "")), "\n".join(t for t in (decision.answer.get("text"), decision.note) if t)
     if action == "complete":
-        tasks.mark_completed(task, by=decision.answered_by, evidence={}, output=guidance, actor=actor)
+        evidence = proofs.overridden(task)
+        if (
+            tasks.mark_completed(task, by=decision.answered_by, evidence=evidence, output=guidance, actor=actor)
+            and task.review_of_id
+        ):
+            reviews.settle(task, verdict=reviews.ACCEPT, note=guidance, by=decision.answered_by)
     elif action == "cancel":
         tasks.mark_cancelled(task, why=guidance or "given up after its last attempt", actor=actor)
     else:

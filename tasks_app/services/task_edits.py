@@ -1,6 +1,7 @@
 """Changes to a task that leave its status alone: words, dependencies, order and the rules the lead allowed for it."""
 
 from collections.abc import Collection, Mapping
+from hashlib import sha256
 from typing import Any
 
 from django.db import transaction
@@ -8,7 +9,7 @@ from django.db.models import Max, Min
 from django.utils import timezone
 
 from tasks_app.domain import graph
-from tasks_app.domain.errors import Conflict, Invalid, NotFound, TooLarge
+from tasks_app.domain.errors import Conflict, Invalid, NotFound, Stale, TooLarge
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import TaskStatus
 from tasks_app.domain.text import clean, cut
@@ -17,6 +18,8 @@ from tasks_app.services import events
 from tasks_app.services.tasks import TEXT_LIMIT, TITLE_LIMIT, UNFINISHED, append_event, dependencies_of, get, plain_metadata
 
 WORDS = ("title", "active_form")
+GUIDANCE_LIMIT = 20_000
+"""Largest guidance of an attempt in characters."""
 
 
 @transaction.atomic
@@ -73,6 +76,29 @@ def edit(
         _must_be_unfinished(task)
         Task.objects.filter(pk=task_id).update(**changed)
         append_event(EventKind.TASK_EDITED, task, actor=actor, data={"fields": sorted(changed)})
+
+
+def seen(guidance: str) -> str:
+    """Return what names this version of the guidance: an edit says which one it was made from."""
+    return sha256(guidance.encode()).hexdigest()[:16]
+
+
+@transaction.atomic
+def set_guidance(task_id: int, guidance: str, *, made_from: str, actor: str) -> None:
+    """Set the lead's words for the next attempt. `made_from` is `seen` of the text that was edited.
+
+    Raises `Stale` where it was changed meanwhile, `Conflict` where an attempt has begun or the task is over, `TooLarge`.
+    """
+    task = _locked(task_id)
+    if len(guidance) > GUIDANCE_LIMIT:
+        raise TooLarge(f"The guidance is longer than {GUIDANCE_LIMIT:,} characters.", field="words")
+    if task.status != TaskStatus.PENDING.value:
+        how = "has begun: send its agent a message, or reassign it" if task.status == TaskStatus.IN_PROGRESS.value else "is over"
+        raise Conflict(f"{task.label} {how}. The guidance was not changed.")
+    if made_from != seen(task.guidance):
+        raise Stale("The guidance was changed while you wrote. Look at it again; your text is kept below.", field="words")
+    Task.objects.filter(pk=task_id).update(guidance=clean(guidance).strip())
+    append_event(EventKind.TASK_EDITED, task, actor=actor, data={"fields": ["guidance"]})
 
 
 @transaction.atomic

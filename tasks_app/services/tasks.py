@@ -12,6 +12,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from tasks_app.domain import criteria
+from tasks_app.domain.criteria import Stored
 from tasks_app.domain.errors import AlreadyClaimed, Blocked, Conflict, Invalid, NotFound, TooLarge
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import OPEN_RUN, TaskStatus
@@ -34,7 +35,7 @@ class Draft:
 
     title: str
     description: str = ""
-    criteria: tuple[str, ...] = ()
+    criteria: tuple[Stored, ...] = ()
     depends_on: tuple[int, ...] = ()
     key: str = ""
     type: str = "agent"

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from tasks_app.domain.criteria import Result
 from tasks_app.domain.errors import DomainError, NotFound
 from tasks_app.domain.ids import parse_task_label, task_label
 from tasks_app.domain.statuses import DecisionKind
@@ -31,6 +32,8 @@ class Caller:
     task_id: int
     task_number: int
     tool_use_id: str = ""
+    proofs: tuple[Result, ...] = ()
+    """What came of proving the criteria for this very call; made before it, outside any transaction (execution/proving)."""
 
     @property
     def actor(self) -> str:

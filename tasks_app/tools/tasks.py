@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from tasks_app.domain import criteria as rules
 from tasks_app.domain import task_review
-from tasks_app.domain.criteria import missing_evidence
 from tasks_app.domain.errors import Forbidden, Invalid
 from tasks_app.domain.plan_model import fold
 from tasks_app.domain.task_review import Written
@@ -68,6 +68,9 @@ class Update(Arguments):
         default_factory=dict,
         description="With status completed: for each acceptance criterion (its number or text) how you know it is met",
     )
+    verdict: Literal["accept", "send_back"] | None = Field(
+        default=None, description="Only where your task is a review: whether the work is as it should be"
+    )
     summary: str = Field(default="", description="With status completed: what the tasks that depend on this one need to know")
     export_to_context: dict[str, Any] = Field(
         default_factory=dict, description="With status completed: named values for the tasks that depend on this one"
@@ -86,7 +89,7 @@ def _create(caller: Caller, args: Create) -> str:
     )
     task = tasks.create(caller.team_id, draft, actor=caller.actor)
     said = {"taskId": str(task.number), "subject": task.title, "status": task.status}
-    if hints := task_review.review([Written(task.label, task.title, task.description, tuple(task.criteria))], at=""):
+    if hints := task_review.review([Written(task.label, task.title, task.description, rules.texts(task.criteria))], at=""):
         return json.dumps({**said, "hints": [f"{one.path}: {one.says} {one.write}" for one in hints]}, ensure_ascii=False)
     return json.dumps(said)
 
@@ -151,17 +154,45 @@ def _edit(caller: Caller, task_id: int, args: Update) -> list[str]:
     return said
 
 
+def given_evidence(args: Update) -> dict[str, str]:
+    """Return the evidence by criterion; a list goes by the order of the criteria."""
+    return {str(n): text for n, text in enumerate(args.evidence, 1)} if isinstance(args.evidence, list) else args.evidence
+
+
 def _complete(caller: Caller, args: Update) -> str:
-    evidence = {str(n): text for n, text in enumerate(args.evidence, 1)} if isinstance(args.evidence, list) else args.evidence
-    criteria = crew.criteria(caller.task_id)
-    if missing := missing_evidence(criteria, evidence):
-        listed = "; ".join(str(m) for m in missing)
+    evidence = given_evidence(args)
+    results = {one.number: one for one in caller.proofs}
+    wanted = crew.criteria(caller.task_id)
+    left = rules.unmet(wanted, evidence, results)
+    reviewers = {str(one.criterion.number): name for one in left if (name := one.criterion.reviewed_by(caller.agent))}
+    if left := [one for one in left if str(one.criterion.number) not in reviewers]:
+        listed = "\n".join(str(one) for one in left)
+        are = "is" if len(left) == 1 else "are"
         raise Invalid(
-            f"Evidence is missing for: {listed}. Give `evidence` with one entry for each, or say why it cannot be met.",
+            f"It cannot be completed: {len(left)} of its {len(wanted)} criteria {are} not met.\n{listed}\nMend what is missing "
+            "and report again with `evidence` for each, or give the task back and say why it cannot be met.",
             field="evidence",
         )
-    runs.report(caller.run_id, caller.fence, {"status": "completed", "evidence": evidence, "summary": args.summary})
+    proved = {str(one.number): one.says for one in caller.proofs}
+    value = {"status": "completed", "evidence": evidence | proved, "summary": args.summary, **_verdict(caller, args)}
+    runs.report(caller.run_id, caller.fence, value | ({"reviewers": reviewers} if reviewers else {}))
+    if reviewers:
+        names = " and ".join(dict.fromkeys(reviewers.values()))
+        return f"Reported: T-{caller.task_number} is reviewed by {names} now. End your turn now."
     return f"Reported: T-{caller.task_number} is completed. End your turn now."
+
+
+def _verdict(caller: Caller, args: Update) -> dict[str, str]:
+    """A review has a verdict, and nothing else has one."""
+    if not crew.is_review(caller.task_id):
+        if args.verdict:
+            raise Invalid("Only a review has a verdict, and your task is none.", field="verdict")
+        return {}
+    if args.verdict is None:
+        raise Invalid('Your task is a review: say `verdict` "accept" or "send_back".', field="verdict")
+    if args.verdict == "send_back" and not args.summary.strip():
+        raise Invalid("Say in `summary` what is to be changed.", field="summary")
+    return {"verdict": args.verdict}
 
 
 def _give_back(caller: Caller, args: Update) -> str:

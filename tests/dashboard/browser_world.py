@@ -71,7 +71,12 @@ DOSSIER = {
     "error": "pytest: 4 failed, 212 passed",
     "approaches": ["Pinned tzdata", "Skipped the DST tests"],
     "last_steps": ["tool_call: Bash"],
-    "diff": "--- a/tz.py\n+++ b/tz.py\n@@ -1 +1 @@\n-old\n+new\n",
+    "diff": {
+        "files": ["tz.py"],
+        "summary": "1 file changed, 1 insertion(+), 1 deletion(-)",
+        "patch": "--- a/tz.py\n+++ b/tz.py\n@@ -1 +1 @@\n-old\n+new\n",
+        "cut": False,
+    },
     "criteria_met": ["Lint is clean."],
 }
 
@@ -92,7 +97,7 @@ def _transcript(run: Any) -> None:
 def _borealis(lead: Any) -> dict[str, Any]:
     team = make.TeamFactory(name="Borealis", slug="borealis", lead=lead, rehearsal=True)
     made = {}
-    for kind in ("plan", "question", "escalation", "budget", "stall"):
+    for kind in ("plan", "question", "escalation", "budget", "stall", "review"):
         run = make.RunFactory(task__team=team, task__title=f"Needs a {kind}", agent__team=team, lease_until=_lease())
         made[kind] = make.DecisionFactory(run=run, kind=kind, parked=kind == "plan").pk
     risky = {**PAYLOADS["permission"], "risk": {"level": "high", "sentences": ["Deletes files outside its folder."]}}

@@ -117,3 +117,16 @@ def test_a_viewer_may_read_and_not_act_and_a_stranger_sees_nothing(client: Clien
     factories.TeamAccessFactory(team=team, user=user, level="viewer")
     assert client.get(f"/api/teams/{team.slug}").status_code == 200
     assert client.post(f"/api/teams/{team.slug}/pause").status_code == 403
+
+
+def test_the_hand_over_of_a_task_is_read_and_its_guidance_is_set_under_a_version(lead: Client, client: Client) -> None:
+    task = factories.TaskFactory(title="Payment API")
+    told = lead.get(f"/api/tasks/{task.pk}/handover").json()
+    assert (told["attempt"], told["guidance"], told["parts"][0]["title"]) == (1, "", "Task")
+    send = lambda **body: lead.put(f"/api/tasks/{task.pk}/guidance", body, content_type="application/json")  # noqa: E731
+    assert send(guidance="Use SQLite.", seen=told["seen"]).status_code == 200
+    stale = send(guidance="Mine.", seen=told["seen"])
+    assert (stale.status_code, stale.json()["error"]["code"]) == (409, "stale")
+    assert lead.get(f"/api/tasks/{task.pk}/handover").json()["guidance"] == "Use SQLite."
+    client.force_login(User.objects.create_user("eve"))
+    assert client.get(f"/api/tasks/{task.pk}/handover").status_code == 404

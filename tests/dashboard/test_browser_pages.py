@@ -65,7 +65,7 @@ def desk(contexts: Any) -> Page:
 
 
 def addresses(world: World) -> dict[str, str]:
-    kinds = ("permission", "plan", "question", "escalation", "budget", "stall", "risky", "closed")
+    kinds = ("permission", "plan", "question", "escalation", "budget", "stall", "review", "risky", "closed")
     return {
         "overview": "/", "inbox": "/inbox/", "teams": "/teams/", "team": "/teams/atlas/", "table": "/teams/atlas/?view=table",
         "task": f"/tasks/{world['task']}/", "agent": f"/agents/{world['agent']}/", "history": "/history/",

@@ -1,4 +1,4 @@
-"""The inbox: six kinds with their answers, each bound to what was shown, each given once."""
+"""The inbox: seven kinds with their answers, each bound to what was shown, each given once."""
 
 import datetime as dt
 
@@ -61,8 +61,9 @@ GOOD = [
     (DecisionKind.BUDGET, {"choice": "raise", "usd": "$2,50"}, {"usd": "2.50"}),
     (DecisionKind.BUDGET, {"choice": "smaller_model"}, {}),
     (DecisionKind.BUDGET, {"choice": "stop"}, {}),
-    (DecisionKind.STALL, {"choice": "wait"}, {}),
-    (DecisionKind.STALL, {"choice": "retry"}, {}),
+    *((DecisionKind.STALL, {"choice": choice}, {}) for choice in ("wait", "retry")),
+    (DecisionKind.REVIEW, {"choice": "approve"}, {}),
+    (DecisionKind.REVIEW, {"choice": "revise", "note": "Shorter."}, {}),
 ]  # fmt: skip
 
 
@@ -82,6 +83,7 @@ BAD = [
     (DecisionKind.PERMISSION, {}, "Choose an answer."),
     (DecisionKind.PERMISSION, {"choice": "approve"}, ""),
     (DecisionKind.PLAN, {"choice": "revise"}, "Say what to change"),
+    (DecisionKind.REVIEW, {"choice": "revise"}, "Say what to change"),
     (DecisionKind.PLAN, {"choice": "approve_changes", "plan": "  "}, "The changed plan is empty."),
     (
         DecisionKind.PLAN,

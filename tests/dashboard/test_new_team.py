@@ -169,3 +169,12 @@ def test_what_could_be_written_better_is_shown_and_is_not_in_the_way(post):
     assert "Could be written better" in text
     assert "new tokens; from a starting table, for nothing like it was finished here yet" in text
     assert "Start team" in text
+
+
+def test_the_preview_shows_every_command_that_the_server_will_run_and_what_the_lead_judges(post):
+    proved = "criteria:\n      - check: pytest -q <b>\n      - {judge: lead, text: It reads well}\n"
+    plan = f"team: X\nagents: [{{name: ann, role: r}}]\ntasks:\n  - title: Docs page\n    {proved}"
+    html = post(plan=plan, do="check").content.decode()
+    assert "Commands that the server will run" in html
+    assert "<code>pytest -q &lt;b&gt;</code>" in html
+    assert "one criterion is yours to judge" in html

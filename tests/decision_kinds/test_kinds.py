@@ -42,9 +42,10 @@ def test_an_unknown_kind_is_an_error():
         registry.get("wish")
 
 
-def test_only_a_permission_grants_a_call():
+def test_only_a_permission_and_a_review_grant_a_call():
     assert {k: sorted(registry.get(k.value).GRANTS) for k in DecisionKind if registry.get(k.value).GRANTS} == {
-        DecisionKind.PERMISSION: ["allow", "allow_rule"]
+        DecisionKind.PERMISSION: ["allow", "allow_rule"],
+        DecisionKind.REVIEW: ["approve"],
     }
 
 
@@ -65,6 +66,8 @@ GOOD = [
     ("budget", "smaller_model", {"usd": "x"}, "", {}),
     ("budget", "stop", {}, "", {}),
     ("stall", "wait", {"x": 1}, "", {}),
+    ("review", "approve", {"x": 1}, "Nice.", {}),
+    ("review", "revise", {}, "Shorter.", {}),
 ]
 
 
@@ -77,6 +80,7 @@ def test_a_good_answer_is_stored_without_what_does_not_belong_to_it(kind, choice
 BAD = [
     ("permission", "allow_rule", {}, {**PAYLOADS[DecisionKind.PERMISSION], "rule": None}, "choice", "No rule is offered"),
     ("plan", "revise", {}, None, "note", "Say what to change"),
+    ("review", "revise", {}, None, "note", "Say what to change"),
     ("plan", "approve_changes", {"plan": "  "}, None, "plan", "empty"),
     ("plan", "approve_changes", {}, None, "plan", "empty"),
     (
@@ -134,6 +138,8 @@ TOLD = [
     ("budget", Given("smaller_model", "Hurry."), ("smaller model", "Hurry.")),
     ("budget", Given("stop"), ("ended this attempt",)),
     ("stall", Given("wait", "Still there?"), ("Still there?",)),
+    ("review", Given("approve"), ("accepted it", "Repeat exactly the call of mcp__crew__TaskUpdate")),
+    ("review", Given("revise", "Shorter."), ("sent it back", "Shorter.")),
 ]
 
 

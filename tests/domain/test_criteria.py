@@ -9,7 +9,7 @@ TWO = ["Tests pass.", "Docs  say how"]
 
 
 def missing(evidence):
-    return [one.number for one in criteria.missing_evidence(TWO, evidence)]
+    return [one.criterion.number for one in criteria.unmet(TWO, evidence, {})]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ def blocks(page, kind):
 
 
 def test_every_plan_in_the_docs_is_taken():
-    assert len(blocks(PAGE, "yaml")) == 2
+    assert len(blocks(PAGE, "yaml")) == 3
     for text in blocks(PAGE, "yaml"):
         assert plan.parse(text, known_types=TYPES).tasks
 

@@ -62,6 +62,7 @@ def test_a_request_is_shown_with_what_can_be_answered(ask: Any) -> None:
         (DecisionKind.ESCALATION, ["--pick 'Mock the API'", "--pick 'Wait for a key'", "--text 'what to do'"]),
         (DecisionKind.BUDGET, ["--raise 5", "--smaller-model", "--stop"]),
         (DecisionKind.STALL, ["--wait", "--retry", "--stop"]),
+        (DecisionKind.REVIEW, ["--approve", "--revise --note 'what to change'"]),
     ],
 )
 def test_the_commands_that_answer_it_are_shown_and_each_of_them_answers_it(
@@ -149,6 +150,8 @@ def test_json_has_the_commands_while_it_is_open(ask: Any) -> None:
         (DecisionKind.PERMISSION, ["--allow-rule"], "allow_rule", {}),
         (DecisionKind.PERMISSION, ["--deny", "--note", "no"], "deny", {}),
         (DecisionKind.PLAN, ["--approve"], "approve", {}),
+        (DecisionKind.REVIEW, ["--approve"], "approve", {}),
+        (DecisionKind.REVIEW, ["--revise", "--note", "shorter"], "revise", {}),
         (DecisionKind.PLAN, ["--revise", "--note", "smaller"], "revise", {}),
         (
             DecisionKind.PLAN,

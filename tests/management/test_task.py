@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tasks_app.domain.statuses import TaskStatus
-from tests.factories import AgentFactory, RunFactory, TaskFactory, TeamFactory
+from tests.factories import AgentFactory, DecisionFactory, RunFactory, TaskFactory, TeamFactory
 from tests.management.commands import run, run_json
 
 pytestmark = pytest.mark.django_db
@@ -71,3 +71,22 @@ def test_what_cannot_be_done_is_said_and_ends_with_two(team: Any, words: list[st
     code, _, err = run("task", *words)
     assert code == 2
     assert said in err
+
+
+def test_what_the_next_attempt_will_be_told_is_shown_and_ones_words_stand_in_it(team: Any) -> None:
+    task = TaskFactory(team=team, number=1, title="Schema")
+    code, out, err = run("task", "billing", "1", "--tell", "Use \x1b[31mSQLite.", "--handover")
+    assert (code, err) == (0, "")
+    assert "# Your task: T-1 Schema" in out
+    assert "## Guidance of the lead\nUse SQLite." in out
+    assert run_json("task", "billing", "1", "--handover")[1]["attempt"] == 1
+    type(task).objects.update(status=TaskStatus.IN_PROGRESS.value)
+    code, _, err = run("task", "billing", "1", "--tell", "Late.")
+    assert code != 0
+    assert "has begun" in err
+
+
+def test_a_task_under_review_is_shown_as_such(team: Any) -> None:
+    run_ = RunFactory(task__team=team, task__number=1, agent__team=team, agent__name="ada")
+    DecisionFactory(run=run_, kind="review", title="ada asks for a review: T-1 Build")
+    assert "IN REVIEW – ada waits for you" in run("task", "billing", "1")[1]

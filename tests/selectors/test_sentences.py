@@ -9,7 +9,7 @@ import pytest
 from tasks_app.decision_kinds import registry
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import DecisionKind, Reason
-from tasks_app.selectors import journal, sentences
+from tasks_app.selectors import asked_sentences, journal, sentences
 from tasks_app.selectors.journal import Entry, Request
 from tests import factories as make
 
@@ -183,8 +183,8 @@ def test_an_answer_is_told_with_what_was_answered(request_: Request, words: str)
 
 
 def test_every_choice_of_every_kind_is_told_in_its_own_words() -> None:
-    assert set(sentences.ANSWERED) == {(kind, choice) for kind in DecisionKind for choice in registry.get(kind).CHOICES}
-    assert set(sentences.REQUESTS) == set(DecisionKind)
+    assert set(asked_sentences.ANSWERED) == {(kind, choice) for kind in DecisionKind for choice in registry.get(kind).CHOICES}
+    assert set(asked_sentences.REQUESTS) == set(DecisionKind)
 
 
 def test_what_the_system_asks_names_the_task_once() -> None:

@@ -20,6 +20,7 @@ CHOICE = {
         {"answers": {"Which currency format should the invoices use?": "ISO code"}},
     ),
     DecisionKind.ESCALATION: ("answer", {"option": "Mock the API"}),
+    DecisionKind.REVIEW: ("approve", None),
 }
 
 

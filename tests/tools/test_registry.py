@@ -60,11 +60,18 @@ BAD = [
     ("TaskUpdate", {"taskId": "2", "status": "completed"}, ("T-1 is your task",)),
     ("TaskUpdate", {"taskId": "2", "subject": "Mine now"}, ("only your own task and tasks that you created",)),
     ("TaskUpdate", {"taskId": "2", "metadata": {"a": 1}}, ("only your own task and tasks that you created",)),
-    ("TaskUpdate", {"taskId": "1", "status": "completed"}, ("1. The page works.; 2. Tests pass.", "evidence")),
+    (
+        "TaskUpdate",
+        {"taskId": "1", "status": "completed"},
+        ("2 of its 2 criteria", "1. The page works.", "2. Tests"),
+    ),
     (
         "TaskUpdate",
         {"taskId": "1", "status": "completed", "evidence": {"2": "42 passed"}},
-        ("Evidence is missing for: 1. The page works..",),
+        (
+            "1 of its 2 criteria is not met",
+            "1. The page works.: no evidence was given",
+        ),
     ),
     ("TaskUpdate", {"taskId": "1", "status": "completed", "evidence": ["saw it", " "]}, ("2. Tests pass.",)),
     ("TaskUpdate", {"taskId": "1", "status": "pending"}, ("metadata.failure",)),

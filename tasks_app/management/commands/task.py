@@ -4,13 +4,14 @@ from argparse import ArgumentParser
 from typing import Any
 
 from tasks_app.domain.errors import Conflict, Invalid, NotFound
-from tasks_app.domain.text import one_line
+from tasks_app.domain.text import one_line, strip_ansi
+from tasks_app.execution import handover
 from tasks_app.management import status
 from tasks_app.management.cli import DeskCommand, actor, find_task, find_team
 from tasks_app.selectors import journal
 from tasks_app.selectors.tasks import TaskCard
 from tasks_app.selectors.teams import TeamSummary
-from tasks_app.services import actions
+from tasks_app.services import actions, task_edits
 
 VERBS = ("complete", "cancel", "reopen", "stop", "retry", "reassign")
 
@@ -32,6 +33,8 @@ class Command(DeskCommand):
         parser.add_argument("--reassign", metavar="AGENT", help="give it to this agent; `any` for whoever fits")
         parser.add_argument("--guidance", default="", help="with --reassign and --retry: your words for the next attempt")
         parser.add_argument("--start", choices=actions.STARTS, default="clean", help="with --reassign: where it starts")
+        parser.add_argument("--handover", action="store_true", help="show what its next attempt will be told")
+        parser.add_argument("--tell", metavar="TEXT", help="set your words for an attempt that has not started")
         parser.add_argument("--note", default="", help="with the others: why")
         self.add_json(parser)
 
@@ -44,10 +47,23 @@ class Command(DeskCommand):
         if verbs:
             _do(verbs[0], team, card, given)
             card = find_task(team, given["task"])
+        if given["tell"] is not None:
+            shown = handover.told(card.pk)
+            task_edits.set_guidance(card.pk, given["tell"], made_from=shown.seen, actor=actor())
+        if given["handover"]:
+            return self._told(card.pk, as_json=given["json"])
         if given["json"]:
             self.print_json(status.task_json(card))
         else:
             self.stdout.write("\n".join(_lines(card)))
+        return 0
+
+    def _told(self, task_id: int, *, as_json: bool) -> int:
+        told = handover.told(task_id)
+        if as_json:
+            self.print_json({"attempt": told.attempt, "agent": told.agent, "guidance": told.guidance, "text": told.text})
+        else:
+            self.stdout.write(strip_ansi(told.text))
         return 0
 
 

@@ -50,6 +50,11 @@ class Desk:
         self.lost = True
         self.wake()
 
+    def park(self) -> None:
+        """The lead will decide later: the process ends, the run goes on with the answer."""
+        self.parked = True
+        self.wake()
+
     async def ask(self, ask: Ask) -> Answer | PermissionResultDeny:
         """Return the lead's answer, or how to refuse the call. Cancelling withdraws the request (the port sees it)."""
         if self.ends:
@@ -57,8 +62,7 @@ class Desk:
         try:
             return await self._put(ask)
         except Parked:
-            self.parked = True
-            self.wake()
+            self.park()
             return self.ending()
         except LeaseLost:
             self.lose()

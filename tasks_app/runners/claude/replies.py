@@ -1,5 +1,6 @@
 """What a process is given while it works: results of crew tools, and between its calls what is due for the agent."""
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,14 +9,16 @@ from typing import Any
 from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.statuses import StepKind
 from tasks_app.runners.claude.content import kept
-from tasks_app.runners.claude.desk import Desk
+from tasks_app.runners.claude.desk import PARKED, Desk
 from tasks_app.runners.claude.emitter import Emitter
 from tasks_app.runners.claude.permissions import Gate
-from tasks_app.runners.port import Port, StepDraft
+from tasks_app.runners.port import Parked, Port, StepDraft
 
 log = logging.getLogger(__name__)
 
 ENDING = "This run is being ended."
+HELD_S = 30.0
+"""How long a call that parks the run is left without a result: the process is ended meanwhile, and its model not asked again."""
 NOT_ASKED = "The lead was not asked: this call needs a decision first. Make it again."
 
 
@@ -62,6 +65,10 @@ class Replies:
             return NOT_ASKED, True
         try:
             return await self.port.call_tool(name, arguments, tool_use_id)
+        except Parked:
+            self.desk.park()
+            await asyncio.sleep(HELD_S)
+            return PARKED, True
         except LeaseLost:
             self.desk.lose()
             return ENDING, True
