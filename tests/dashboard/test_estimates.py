@@ -51,7 +51,7 @@ def test_a_task_that_fits_or_has_begun_needs_no_fresh_session(desk, ada):
     assert "Needs about 10 k of context; ada has 60 k left" in task_page(desk, queued)
     begun = make.RunFactory(task__team=ada.team, agent=ada).task
     for task in (queued, begun):
-        assert "fresh session" not in task_page(desk, task)
+        assert "→ fresh session" not in task_page(desk, task)
 
 
 def test_an_idle_agents_page_says_whether_the_first_task_in_its_queue_fits(desk, ada):

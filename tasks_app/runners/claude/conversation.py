@@ -190,6 +190,7 @@ class Conversation:
         self.desk.interrupting = True
         try:
             async with self.desk.handing:
+                await self._settled(lambda: self.turns.begun or self.turns.resting, self.limits.interrupt_s)
                 stopped = not self.turns.resting and await self._interrupt()
             if stopped:
                 await self.port.note_interrupted()
@@ -199,10 +200,7 @@ class Conversation:
         self._look_out()
 
     async def _interrupt(self) -> bool:
-        """Interrupt the turn and its agents in the background; wait for each to say that it has ended, but not for ever [N38].
-
-        Return whether all did.
-        """
+        """Interrupt the turn and its agents in the background; return whether all said in time that they have ended [N38]."""
         self.turns.interrupted()
         seen = self.turns.seen
         with suppress(Exception):

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from claude_agent_sdk import (
     TERMINAL_TASK_STATUSES,
+    AssistantMessage,
     Message,
     ResultMessage,
     SystemMessage,
@@ -33,6 +34,7 @@ class Turns:
     given_up: set[str] = field(default_factory=set)
     background: dict[str, str] = field(default_factory=dict)  # task id → task type
     idle: bool | None = None  # None: this Claude Code does not tell
+    begun: bool = False  # whether the process has taken up the last prompt: before that there is nothing to interrupt
     owed: bool = False  # background work has ended and will wake the agent, but its turn has not begun
     results: int = 0  # of ours
     seen: int = 0  # results of any kind
@@ -40,6 +42,7 @@ class Turns:
     def sent(self, uuid: str) -> None:
         """Remember a prompt; its result is waited for."""
         self.pending.append(uuid)
+        self.begun = False
         self.idle = None if self.idle is None else False
 
     def interrupted(self) -> None:
@@ -83,6 +86,8 @@ class Turns:
                 self.background.pop(message.task_id, None)
         elif isinstance(message, SystemMessage):
             self._see_system(message)
+        elif isinstance(message, AssistantMessage):
+            self.begun = True
         self.owed = self.owed or (before and not self.background)
 
     def _see_system(self, message: SystemMessage) -> None:
@@ -92,6 +97,7 @@ class Turns:
             self.background = {str(task.get("task_id", "")): str(task.get("task_type", "")) for task in listed}
         elif message.subtype == "session_state_changed":
             self.idle = message.data.get("state") == "idle"
+            self.begun = self.begun or not self.idle
             self.owed = False
 
     def result(self, message: ResultMessage) -> Whose:
