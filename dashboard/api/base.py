@@ -11,7 +11,7 @@ from ninja.errors import ValidationError
 from pydantic import ConfigDict
 
 from dashboard.access import Viewer, require_team, viewer_for
-from dashboard.views.errors import NO_DATABASE_WORDS
+from dashboard.views.errors import NO_DATABASE_WORDS, RETRY_S
 from tasks_app.domain.errors import DomainError, Invalid, NotFound, TooLarge, Unavailable
 from tasks_app.selectors import teams
 
@@ -74,7 +74,9 @@ def install_errors(api: NinjaAPI) -> None:
     @api.exception_handler(OperationalError)
     @api.exception_handler(InterfaceError)
     def _no_database(request: HttpRequest, error: Exception) -> HttpResponse:
-        return api.create_response(request, problem_answer(Unavailable(": ".join(NO_DATABASE_WORDS))), status=503)
+        answer = api.create_response(request, problem_answer(Unavailable(": ".join(NO_DATABASE_WORDS))), status=503)
+        answer["Retry-After"] = RETRY_S
+        return answer
 
     @api.exception_handler(ValidationError)
     def _validation(request: HttpRequest, error: ValidationError) -> HttpResponse:

@@ -7,6 +7,7 @@ from ninja import Query, Router, Status
 from pydantic import Field
 
 from dashboard.api.base import Body, ErrorAnswer, team_of
+from tasks_app.domain.messaging import Priority, Receipt
 from tasks_app.management import message_json
 from tasks_app.selectors import crew
 from tasks_app.selectors import messages as reading
@@ -41,8 +42,8 @@ def listed(
     request: HttpRequest,
     slug: str,
     who: str = "",
-    state: str = "",
-    priority: str = "",
+    state: Receipt | Literal[""] = "",
+    priority: Priority | Literal[""] = "",
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> dict[str, Any]:
     """The latest messages that fit, newest first, each with its receipts."""

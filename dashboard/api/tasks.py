@@ -73,7 +73,14 @@ def told(request: HttpRequest, pk: int) -> dict[str, Any]:
     _task(request, pk, act=False)
     found = handover.told(pk)
     parts = [{"title": part.title, "text": part.text} for part in found.parts]
-    return {"attempt": found.attempt, "agent": found.agent, "guidance": found.guidance, "seen": found.seen, "parts": parts}
+    return {
+        "attempt": found.attempt,
+        "agent": found.agent,
+        "guidance": found.guidance,
+        "seen": found.seen,
+        "text": found.text,
+        "parts": parts,
+    }
 
 
 @router.put("/{pk}/guidance", response={200: dict[str, Any], **ERRORS})
@@ -81,7 +88,7 @@ def guidance(request: HttpRequest, pk: int, body: Guidance) -> dict[str, Any]:
     """Set the guidance of an attempt that has not started. 409 where it was changed since, or has started."""
     _, viewer = _task(request, pk)
     task_edits.set_guidance(pk, body.guidance, made_from=body.seen, actor=viewer.actor)
-    return {"seen": handover.told(pk).seen}
+    return {"seen": task_edits.seen_of(pk)}
 
 
 @router.post("/{pk}/complete", response={200: dict[str, Any], **ERRORS})

@@ -41,7 +41,7 @@ class Attempts:
 
     def block(self, task_pk: int, team_pk: int) -> Block:
         """Return the attempts of one task; what an open one uses changes with its steps."""
-        open_run = next((run.id for run in attempts.of_task(task_pk) if run.status in OPEN_RUN), None)
+        open_run = attempts.open_run(task_pk)
         changes = _keys(task_pk, team_pk) | ({keys.run(open_run)} if open_run else frozenset())
         return Block(f"{self.name}-{task_pk}", self.name, (task_pk,), changes, team_pk)
 

@@ -22,6 +22,8 @@ WORDS: dict[int, tuple[str, str]] = {
 }
 NO_DATABASE = (OperationalError, InterfaceError)
 """What a request meets whose database went away under it (a restart, a full disk): for a moment, and no fault of ours."""
+RETRY_S = "3"
+"""When to look again, in seconds."""
 NO_DATABASE_WORDS = (
     "The database does not answer",
     "It may be restarting. Look in a moment whether what you sent is there before you send it again. Agents may still run.",
@@ -66,7 +68,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     else:
         response = render(None, "broken.html", {"title": title, "words": words}, status=status)
     if gone:
-        response["Retry-After"] = "3"
+        response["Retry-After"] = RETRY_S
     return response
 
 

@@ -19,7 +19,7 @@ PRIORITIES: Final = {"high": 2, "normal": 5, "low": 8}
 EXPECTED_MINUTES: Final = (5.0, 30.0)
 MAX_MINUTES: Final = 10_080
 KEY_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
-RESERVED_NAMES: Final = frozenset({"lead", "system", "all", "everyone", "human", "user"})
+RESERVED_NAMES: Final = messaging.LEAD_NAMES | messaging.EVERYONE | {"system"}
 """Names that mean someone else wherever an agent is named."""
 
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from tasks_app.domain.criteria import Proof, Result, read, unmet
-from tasks_app.domain.statuses import REASON_HELP, AgentStatus, Reason, RunStatus, TaskStatus
+from tasks_app.domain.statuses import OPEN_RUN, REASON_HELP, AgentStatus, Reason, RunStatus, TaskStatus
 from tasks_app.models import Agent, Dependency, Run, Task, TaskRule
 from tasks_app.selectors import tasks
 from tasks_app.selectors.states import ContextUse
@@ -150,6 +150,12 @@ def page(task_id: int) -> TaskPage | None:
             Rule(row.pk, row.rule, row.by, row.at) for row in TaskRule.objects.filter(task_id=task_id).order_by("at", "pk")
         ),
     )
+
+
+def open_run(task_id: int) -> str | None:
+    """Return the id of the task's attempt that has not ended; one query."""
+    open_ = [status.value for status in OPEN_RUN]
+    return Run.objects.filter(task_id=task_id, status__in=open_).values_list("pk", flat=True).first()
 
 
 def of_task(task_id: int) -> list[Attempt]:

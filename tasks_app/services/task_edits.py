@@ -83,6 +83,11 @@ def seen(guidance: str) -> str:
     return sha256(guidance.encode()).hexdigest()[:16]
 
 
+def seen_of(task_id: int) -> str:
+    """Return `seen` of the guidance that a task has now. Raises `NotFound`."""
+    return seen(get(task_id).guidance)
+
+
 @transaction.atomic
 def set_guidance(task_id: int, guidance: str, *, made_from: str, actor: str) -> None:
     """Set the lead's words for the next attempt. `made_from` is `seen` of the text that was edited.

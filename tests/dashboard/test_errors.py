@@ -98,4 +98,5 @@ def test_a_database_that_goes_away_under_a_request_is_no_fault_of_ours_and_says_
     assert (page.status_code, page["Retry-After"]) == (503, "3")
     assert "The database does not answer" in words_of(page)
     assert "10.0.0.7" not in page.content.decode()
+    assert api["Retry-After"] == "3"
     assert (api.status_code, api.json()["error"]["code"]) == (503, "unavailable")

@@ -48,8 +48,7 @@ class Command(DeskCommand):
             _do(verbs[0], team, card, given)
             card = find_task(team, given["task"])
         if given["tell"] is not None:
-            shown = handover.told(card.pk)
-            task_edits.set_guidance(card.pk, given["tell"], made_from=shown.seen, actor=actor())
+            task_edits.set_guidance(card.pk, given["tell"], made_from=task_edits.seen_of(card.pk), actor=actor())
         if given["handover"]:
             return self._told(card.pk, as_json=given["json"])
         if given["json"]:
