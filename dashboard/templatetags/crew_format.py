@@ -95,8 +95,8 @@ def minutes(value: float) -> str:
 
 @register.filter
 def minutes_about(value: float) -> str:
-    """Minutes of an estimate: `7.5` under ten, else whole ones."""
-    return f"{value:.2g}" if value < 10 else f"{value:.0f}"
+    """Minutes of an estimate: `7.5` under ten, `0.1` where it is less, else whole ones."""
+    return f"{max(value, 0.1):.1f}".removesuffix(".0") if value < 9.95 else f"{value:.0f}"
 
 
 def span_s(since: dt.datetime | None, until: dt.datetime | None = None) -> float:

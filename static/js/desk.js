@@ -66,6 +66,16 @@
     refused = status >= 400 && status < 500;
   });
 
+  // What was sent is gone from its form: a morphed field keeps what was typed. To whom one writes stays.
+  document.addEventListener("htmx:after:request", (event) => {
+    const form = event.target.closest?.("form[method=post]");
+    const status = event.detail?.ctx?.response?.raw?.status ?? event.detail?.ctx?.response?.status ?? 0;
+    if (!form || !status || status >= 400) return;
+    const to = form.elements.namedItem("to"), chosen = to?.value;
+    form.reset();
+    if (to) to.value = chosen;
+  });
+
   // After an answer the next request's heading has the focus.
   document.addEventListener("htmx:after:settle", () => {
     arm();

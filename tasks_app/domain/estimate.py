@@ -108,7 +108,8 @@ def _ladder(kind: Kind) -> list[tuple[str, Callable[[Kind], bool]]]:
     def alike(*names: str) -> Callable[[Kind], bool]:
         return lambda other: all(getattr(other, name) == getattr(kind, name) for name in ("type", *names))
 
-    of_model, of_role = f"with {kind.model}", f"by {kind.role}"
+    of_model = f"with {kind.model}" if kind.model else "with the default model"
+    of_role = f"by {kind.role}" if kind.role else "by any role"
     return [
         (f"of {kind.size.value} tasks {of_role} {of_model}", alike("size", "role", "model")),
         (f"of {kind.size.value} tasks {of_model}", alike("size", "model")),

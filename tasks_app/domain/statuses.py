@@ -97,6 +97,7 @@ class Reason(StrEnum):
     AUTH = "auth"  # 401, 403: key missing, wrong or expired
     REFUSED = "refused"  # the model refused
     OUTPUT_TOO_LARGE = "output_too_large"  # one line of the process exceeded the buffer
+    NOT_JUDGED = "not_judged"  # reported as completed; its review was given up
     SENT_BACK = "sent_back"  # reported as completed; its reviewer did not accept it
     STOPPED = "stopped"  # by a person
     SUPERSEDED = "superseded"  # by a reassignment
@@ -125,6 +126,7 @@ REASON_WORD: dict[str, str] = {
     Reason.AUTH: "The API refused the key",
     Reason.REFUSED: "The model declined",
     Reason.OUTPUT_TOO_LARGE: "A tool printed too much",
+    Reason.NOT_JUDGED: "Its review was given up",
     Reason.SENT_BACK: "Sent back by its reviewer",
     Reason.STOPPED: "Stopped by a person",
     Reason.SUPERSEDED: "Another attempt took over",
@@ -150,6 +152,7 @@ REASON_HELP: dict[Reason, str] = {
     Reason.AUTH: "The API refused the key. Check ANTHROPIC_API_KEY with `manage.py doctor`, then retry.",
     Reason.REFUSED: "The model declined. Rephrase the task or do it by hand.",
     Reason.OUTPUT_TOO_LARGE: "A tool printed more than can be read. Ask for less output, then retry.",
+    Reason.NOT_JUDGED: "Look at the work yourself: complete it by hand, or give it out again.",
     Reason.SENT_BACK: "Nothing to do: it is done again with the comments of its reviewer.",
     Reason.STOPPED: "A person stopped it. Start it again when you like.",
     Reason.SUPERSEDED: "Another attempt took over.",

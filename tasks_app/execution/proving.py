@@ -110,7 +110,7 @@ async def _check(port: Prover, one: Criterion, workspace: Path) -> Result:
         ran = await checks.run(one.value, cwd=workspace, home=folder, env=env, limit_s=one.limit_s, stop=stop)
     finally:
         watch.cancel()
-        shutil.rmtree(folder, ignore_errors=True)
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)  # it may be large: a cache of what was installed
     ended = ran.why or (f"exit code {ran.exit_code}" if (ran.exit_code or 0) >= 0 else f"ended by signal {-(ran.exit_code or 0)}")
     last = f": {one_line(ran.tail.splitlines()[-1], 200)}" if ran.tail and ran.exit_code == 0 else ""
     says = f"`{one_line(one.value, 200)}`: {ended} after {ran.seconds:.1f} s{last}"

@@ -97,7 +97,7 @@ class DeskCommand(BaseCommand):
         problems = error.problems if isinstance(error, Invalid) else ()
         self.stderr.write(error.message, ending="\n")
         for problem in problems:
-            if str(problem) != error.message and problem.message != error.message:
+            if not error.message.endswith((str(problem), problem.message)):
                 self.stderr.write(f"  {problem}", ending="\n")
         if as_json:
             listed = [{"message": p.message, "path": p.path, "line": p.line, "fix": p.fix} for p in problems]

@@ -103,11 +103,15 @@ def _attempts(team_id: int) -> list[Attempt]:
         .values_list(
             *("pk", "task_id", "attempt", "agent_id", "status", "started_at", "worked_s"),
             *("task__expected_min", "task__expected_max", "task__status", "task__completed_at", "builds_on"),
+            *("task__completed_by", "agent__name"),
         )
     )
-    return [
-        Attempt._make((*row[:7], (row[7], row[8]), row[10] if row[9] == TaskStatus.COMPLETED else None, row[11])) for row in rows
-    ]
+    return [Attempt._make((*row[:7], (row[7], row[8]), row[10] if _by_agent(row) else None, row[11])) for row in rows]
+
+
+def _by_agent(row: tuple[Any, ...]) -> bool:
+    """An attempt may still end well after a person has completed its task: that is the person's doing."""
+    return bool(row[9] == TaskStatus.COMPLETED and row[12] == row[13])
 
 
 def _begun(mine: list[Attempt]) -> Iterable[Begun]:

@@ -12,7 +12,7 @@ from tasks_app.models import Decision, Message, Run, Task, Team
 from tasks_app.services import (
     agents,
     decisions,
-    endings,
+    deliveries,
     events,
     expiry,
     messages,
@@ -97,7 +97,7 @@ def reassign(task_id: int, *, agent_id: int | None, guidance: str = "", start: s
         _must_take_work(task, agent_id)
         task = _out_of_review(task, actor=actor)
         if task.status == TaskStatus.IN_PROGRESS.value:
-            _stop_open_run(task, actor=actor, reason=Reason.SUPERSEDED, held=False)
+            deliveries.stop_open_run(task, actor=actor, reason=Reason.SUPERSEDED, held=False)
             tasks.plan_next(task, agent_id=agent_id, guidance=guidance, start=start, actor=actor)
         else:
             more = task.attempts >= task.attempts_allowed
@@ -122,7 +122,7 @@ def _out_of_review(task: Task, *, actor: str) -> Task:
 def _end_reviews(task: Task, *, why: str, actor: str) -> None:
     for review in reviews.open_of(task.pk):
         tasks.mark_cancelled(review, why=why, actor=actor)
-        _stop_open_run(review, actor=actor, reason=Reason.STOPPED, held=True)
+        deliveries.stop_open_run(review, actor=actor, reason=Reason.STOPPED, held=True)
 
 
 def _locked(task_id: int) -> Task:
@@ -147,17 +147,6 @@ def retry(task_id: int, *, guidance: str = "", start: str = "last", actor: str) 
     return reassign(task_id, agent_id=last.agent_id if last else None, guidance=guidance, start=start, actor=actor)
 
 
-def _stop_open_run(task: Task, *, actor: str, reason: Reason, held: bool) -> None:
-    run = Run.objects.filter(task=task, status__in=runs.OPEN).first()
-    if run is None:
-        return
-    if run.status == RunStatus.PENDING.value:
-        endings.end_pending(run.pk, endings.stopped_by(actor, reason=reason, held=held), actor=actor)
-    else:
-        runs.ask_to_stop(run.pk, actor=actor, reason=reason, held=held)
-    decisions.withdraw_all(why="its run was stopped", actor=actor, run_id=run.pk)
-
-
 def stop_run(run_id: str, *, actor: str) -> None:
     """Stop a run, or ask again [N38]; "stopped" is written when its process is gone. Raises `Conflict` for an ended one."""
     with transaction.atomic():
@@ -165,7 +154,7 @@ def stop_run(run_id: str, *, actor: str) -> None:
         run = runs.get(run_id)
         if run.status not in runs.OPEN:
             raise Conflict(f"This attempt has ended already: {ENDED_WORD[RunStatus(run.status)]}.")
-        _stop_open_run(run.task, actor=actor, reason=Reason.STOPPED, held=True)
+        deliveries.stop_open_run(run.task, actor=actor, reason=Reason.STOPPED, held=True)
 
 
 def cancel(task_id: int, *, why: str = "", actor: str) -> None:
@@ -173,8 +162,9 @@ def cancel(task_id: int, *, why: str = "", actor: str) -> None:
     with transaction.atomic():
         task = _locked(task_id)
         tasks.mark_cancelled(task, why=why, actor=actor)
+        reviews.given_up(task, actor=actor)
         _end_reviews(task, why="its task was cancelled", actor=actor)
-        _stop_open_run(task, actor=actor, reason=Reason.STOPPED, held=True)
+        deliveries.stop_open_run(task, actor=actor, reason=Reason.STOPPED, held=True)
         decisions.withdraw_all(why="the task was cancelled", actor=actor, task_id=task_id)
     scheduling.tick(task.team_id)
 
@@ -191,7 +181,7 @@ def complete_by_hand(task_id: int, *, note: str = "", actor: str) -> None:
         if task.review_of_id:
             reviews.settle(task, verdict=reviews.ACCEPT, note=note, by=by)
         _end_reviews(task, why="its task was completed by hand", actor=actor)
-        _stop_open_run(task, actor=actor, reason=Reason.SUPERSEDED, held=False)
+        deliveries.stop_open_run(task, actor=actor, reason=Reason.SUPERSEDED, held=False)
         decisions.withdraw_all(why="the task was completed by hand", actor=actor, task_id=task_id)
     scheduling.tick(task.team_id)
 
@@ -231,7 +221,7 @@ def stop_team(team_id: int, *, actor: str) -> int:
         teams.set_status(team_id, status=TeamStatus.STOPPED, actor=actor)
         open_runs = list(Run.objects.select_related("task").filter(team_id=team_id, status__in=runs.OPEN))
         for run in open_runs:
-            _stop_open_run(run.task, actor=actor, reason=Reason.STOPPED, held=False)
+            deliveries.stop_open_run(run.task, actor=actor, reason=Reason.STOPPED, held=False)
         decisions.withdraw_all(why="the team was stopped", actor=actor, team_id=team_id)
     return len(open_runs)
 
@@ -252,7 +242,7 @@ def stop_agent(agent_id: int, *, actor: str) -> None:
         agents.set_status(agent_id, status=AgentStatus.STOPPED, actor=actor)
         run = Run.objects.select_related("task").filter(agent_id=agent_id, status__in=runs.OPEN).first()
         if run is not None:
-            _stop_open_run(run.task, actor=actor, reason=Reason.STOPPED, held=False)
+            deliveries.stop_open_run(run.task, actor=actor, reason=Reason.STOPPED, held=False)
     scheduling.tick(agents.get(agent_id).team_id)
 
 

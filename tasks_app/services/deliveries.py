@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from tasks_app.domain.errors import DecisionGone, LeaseLost
 from tasks_app.domain.events import EventKind
-from tasks_app.domain.statuses import DecisionStatus, RunStatus, StepKind
-from tasks_app.models import Decision, Run, Step, TranscriptEntry
+from tasks_app.domain.statuses import DecisionStatus, Reason, RunStatus, StepKind
+from tasks_app.models import Decision, Run, Step, Task, TranscriptEntry
 from tasks_app.services import decisions, endings, events, runs, steps
 from tasks_app.services.endings import Ending
 
@@ -104,3 +104,15 @@ def _note_gap(run: Run) -> None:
         return
     if not TranscriptEntry.objects.filter(session_id=run.session_id, subpath="", entry__contains=mark).exists():
         steps.note(run.pk, GAP)
+
+
+def stop_open_run(task: Task, *, actor: str, reason: Reason, held: bool) -> None:
+    """Stop what works on a task, if anything does; its open requests are withdrawn. Called under the team's lock."""
+    run = Run.objects.filter(task=task, status__in=runs.OPEN).first()
+    if run is None:
+        return
+    if run.status == RunStatus.PENDING.value:
+        endings.end_pending(run.pk, endings.stopped_by(actor, reason=reason, held=held), actor=actor)
+    else:
+        runs.ask_to_stop(run.pk, actor=actor, reason=reason, held=held)
+    decisions.withdraw_all(why="its run was stopped", actor=actor, run_id=run.pk)

@@ -91,6 +91,20 @@ def settle(review: Task, *, verdict: str, note: str, by: str) -> None:
         _complete(task, run)
 
 
+def given_up(review: Task, *, actor: str) -> None:
+    """A review was cancelled: nobody judges its task now, which waits for a person to give it out again or to complete it."""
+    task = Task.objects.select_related("team").filter(reviews=review).first()
+    run = Run.objects.filter(task=task).order_by("-attempt").first() if task else None
+    if task is None or run is None or task.status != TaskStatus.IN_PROGRESS.value or run.status in OPEN_RUN:
+        return
+    for other in open_of(task.pk):
+        tasks.mark_cancelled(other, why=f"{review.label} was given up", actor=actor)
+    why = f"Its review {review.label} was given up: nobody has judged it. Complete it by hand, or give it out again."
+    tasks.mark_released(
+        task, failed=False, held=True, counts=False, reason=Reason.NOT_JUDGED.value, detail=why, attempt=run.attempt, actor=actor
+    )
+
+
 def _keep(review: Task, **verdict: str) -> None:
     Task.objects.filter(pk=review.pk).update(metadata={**review.metadata, "review": {**review.metadata["review"], **verdict}})
 

@@ -10,7 +10,7 @@ from tasks_app.domain.errors import Conflict
 from tasks_app.domain.statuses import AgentStatus, DecisionKind, DecisionStatus, Reason, RunStatus, TaskStatus, TeamStatus
 from tasks_app.domain.text import cut
 from tasks_app.models import Agent, Decision, Run, Task, Team
-from tasks_app.services import capacity, decisions, events, messages, overruns, proofs, reviews, runs, tasks
+from tasks_app.services import capacity, decisions, deliveries, events, messages, overruns, proofs, reviews, runs, tasks
 
 logger = logging.getLogger(__name__)
 ASK_FIRST = frozenset({Reason.AUTH.value, Reason.START_FAILED.value, Reason.REFUSED.value, Reason.BUDGET.value})
@@ -27,6 +27,7 @@ def tick(team_id: int) -> list[str]:
     if team.status != TeamStatus.ACTIVE.value:
         _note_end(team)
         return []
+    _stop_cancelled(team_id)
     _settle_failures(team)
     busy = set(Run.objects.filter(team_id=team_id, status__in=runs.OPEN).values_list("agent_id", flat=True))
     slots = capacity.parallel(team.limits) - capacity.at_work(team_id, due=True)
@@ -61,6 +62,15 @@ def choose(task: Task, free: Sequence[Agent]) -> Agent | None:
     """The free agent that gets the task, or None."""
     found = suitable(task, free)
     return found[0] if found else None
+
+
+def _stop_cancelled(team_id: int) -> None:
+    """A review that was ended by another reviewer's verdict needs no run any more."""
+    left = Run.objects.filter(
+        team_id=team_id, status__in=runs.OPEN, task__status=TaskStatus.CANCELLED.value, stop_asked_at__isnull=True
+    )
+    for run in left.select_related("task"):
+        deliveries.stop_open_run(run.task, actor=events.SYSTEM, reason=Reason.STOPPED, held=True)
 
 
 def _note_end(team: Team) -> None:
@@ -170,6 +180,7 @@ def _apply_escalation(decision: Decision, task: Task, actor: str) -> None:
             reviews.settle(task, verdict=reviews.ACCEPT, note=guidance, by=decision.answered_by)
     elif action == "cancel":
         tasks.mark_cancelled(task, why=guidance or "given up after its last attempt", actor=actor)
+        reviews.given_up(task, actor=actor)
     else:
         last = Run.objects.filter(task=task).order_by("-attempt").first()
         agent_id = int(action.split(":", 1)[1]) if action.startswith("reassign:") else (last.agent_id if last else None)

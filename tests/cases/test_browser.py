@@ -149,6 +149,7 @@ def test_what_is_typed_in_one_tab_comes_through_the_socket_of_another_character_
     page.get_by_role("button", name="Send", exact=True).click()
     expect(page.get_by_text("Queued: engineer is not running now").or_(page.get_by_text("is on its way"))).to_be_visible()
     expect(other.get_by_text(FAMILY, exact=True)).to_be_visible()
+    expect(page.get_by_role("textbox", name="Message")).to_have_value("")
 
 
 def test_a_card_leaves_the_blocked_when_what_blocked_it_is_done(world: World, tab: Open) -> None:

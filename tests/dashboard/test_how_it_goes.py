@@ -18,7 +18,7 @@ def worked(team):
     now = timezone.now()
     for minutes in (9, 45):
         run = make.RunFactory(task__team=team, task__done=True, agent__team=team, ended=True, worked_s=minutes * 60)
-        type(run.task).objects.filter(pk=run.task_id).update(status="completed", completed_at=now)
+        type(run.task).objects.filter(pk=run.task_id).update(status="completed", completed_at=now, completed_by=run.agent.name)
     make.DecisionFactory(run=run, kind="question", answered=True, opened_at=now - timedelta(minutes=3), answered_at=now)
     make.DecisionFactory(run=run, kind="permission")
     make.MessageUsageFactory(run=run, input_tokens=0, output_tokens=900)

@@ -187,3 +187,31 @@ def test_two_reviewers_must_both_accept(crew):
         actions.complete_by_hand(review.pk, note="ok", actor="user:anna")
     assert crew.task().status == "completed"
     assert {"2", "3"} <= set(crew.task().evidence)
+
+
+def test_a_reviewer_that_sends_back_stops_the_others_that_work(crew):
+    Agent.objects.create(team=crew.team, name="rita", role="builder", position=3)
+    both = ["It works.", JUDGED, {"judge": "rita", "text": "It is safe"}]
+    Task.objects.filter(pk=crew.tasks[0].pk).update(criteria=both)
+    held = crew.claim()
+    assert not report(held, evidence={"1": "x"})[1]
+    end(held)
+    first, second = Run.objects.filter(task__review_of=crew.tasks[0]).order_by("task__number")
+    working = world.take(second.pk)
+    taken = world.take(first.pk)
+    assert not report(taken, first.task.label, evidence={"1": "page.html"}, verdict="send_back", summary="No.")[1]
+    end(taken)
+    assert tasks.get(second.task_id).status == "cancelled"
+    assert Run.objects.get(pk=working.id).stop_asked_at is not None
+
+
+def test_a_review_that_is_given_up_leaves_its_task_to_the_lead_and_not_in_flight_for_ever(crew):
+    review = reported(crew)
+    actions.cancel(review.pk, actor="user:anna")
+    task = crew.task()
+    assert (task.status, task.held, task.attempts) == ("pending", True, 0)
+    card = cards.one(task.pk)
+    assert not card.in_review
+    assert "gave its review up" in card.reason
+    actions.complete_by_hand(task.pk, note="I looked", actor="user:anna")
+    assert crew.task().status == "completed"

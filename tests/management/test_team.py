@@ -181,7 +181,7 @@ def test_how_a_team_does_is_said_in_words_and_as_json() -> None:
     code, out, _ = run("team", "how-it-goes", "small")
     assert (code, "Within their window      not known yet" in out, "Day" in out) == (0, True, False)
     done, now = RunFactory(task__team=team, agent__team=team, ended=True, worked_s=60), timezone.now()
-    Task.objects.update(status="completed", completed_at=now)
+    Task.objects.update(status="completed", completed_at=now, completed_by=done.agent.name)
     DecisionFactory(run=done, kind="question", answered=True, opened_at=now - timedelta(minutes=1), answered_at=now)
     _, out, _ = run("team", "how-it-goes", "small")
     assert "Within their window      0 % (0 of 1; 1 short, 0 over)" in out

@@ -27,7 +27,7 @@ def attempt(team, *, task=None, number=1, minutes=9.0, at=MONDAY, status="comple
     run = make.RunFactory(task=task, **{"agent__team": team, **words})
     Run.objects.filter(pk=run.pk).update(status=status)
     if status == "completed":
-        Task.objects.filter(pk=task.pk).update(status="completed", completed_at=at)
+        Task.objects.filter(pk=task.pk).update(status="completed", completed_at=at, completed_by=run.agent.name)
     return run
 
 
@@ -53,6 +53,12 @@ def test_tasks_are_within_short_or_over_by_working_time(team):
 def test_a_task_that_a_person_completed_after_a_failure_is_not_the_agents(team):
     run = attempt(team, status="failed")
     Task.objects.filter(pk=run.task_id).update(status="completed", completed_at=MONDAY)
+    assert read(team).whole.done == 0
+
+
+def test_an_attempt_that_ends_well_after_a_person_completed_its_task_is_not_counted(team):
+    run = attempt(team)
+    Task.objects.filter(pk=run.task_id).update(completed_by="lead")
     assert read(team).whole.done == 0
 
 

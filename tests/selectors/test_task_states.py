@@ -126,7 +126,7 @@ def test_a_task_is_over_time_only_after_its_window(team, builder):
     ("changes", "reason"),
     [
         ({"role": "tester"}, "no active agent has the role tester: reassign it"),
-        ({"held": True}, "a person stopped it: start it again or reassign it"),
+        ({"held": True}, "a person stopped it or gave its review up: start it again, reassign it or complete it by hand"),
         ({"not_before": timezone.now() + dt.timedelta(hours=1)}, "tries again by itself"),
         ({"not_before": timezone.now() - dt.timedelta(hours=1)}, "waits for a free agent"),
     ],

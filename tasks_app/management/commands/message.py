@@ -19,6 +19,9 @@ from tasks_app.services.messages import Draft
 VERBS = ("list", "send", "pairs", "done", "pass-on", "talk")
 
 
+PRIORITIES, RECEIPTS = ([each.value for each in kind] for kind in (Priority, Receipt))
+
+
 class Command(DeskCommand):
     help = "Show the messages of a team with their receipts; write to an agent or to all; set how the agents talk."
 
@@ -27,11 +30,11 @@ class Command(DeskCommand):
         parser.add_argument("verb", nargs="?", choices=VERBS, default="list", help="what to do (list)")
         parser.add_argument("to", nargs="?", default="", help="with send: an agent or all; with done and pass-on: a message")
         parser.add_argument("text", nargs="?", help="with send: the message; - for standard input")
-        parser.add_argument("--priority", choices=tuple(Priority), help="with send: how it comes; with list: only these")
+        parser.add_argument("--priority", choices=PRIORITIES, help="with send: how it comes; with list: only these")
         parser.add_argument("--no-reply", action="store_true", help="with send: no reply is wanted")
         parser.add_argument("--reply-to", default="", metavar="ID", help="with send: the message to you that it answers")
         parser.add_argument("--who", default="", metavar="AGENT", help="with list: only from or to this one")
-        parser.add_argument("--state", choices=tuple(Receipt), default="", help="with list: only those that came so far")
+        parser.add_argument("--state", choices=RECEIPTS, default="", help="with list: only those that came so far")
         parser.add_argument("--limit", type=int, default=30, help="with list: how many (30)")
         parser.add_argument("--mode", choices=tuple(Mode), help="with talk: mesh or hub")
         parser.add_argument("--per-minute", type=int, metavar="N", help="with talk: messages of a pair in a minute")
