@@ -6,6 +6,7 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 
 from tasks_app.domain.errors import Forbidden, NotFound
 from tasks_app.selectors import access as selector
+from tasks_app.selectors.teams import Identity, identity
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Viewer:
         return team_id in self.lead_of
 
 
+NO_TEAM = "There is no such team, or you have no access to it."
 NOBODY = Viewer(user_id=0, username="", superuser=False, team_ids=frozenset(), lead_of=frozenset())
 
 
@@ -49,6 +51,15 @@ def viewer_for(user: AbstractBaseUser | AnonymousUser) -> Viewer:
     return Viewer(user_id=user.pk, username=user.get_username(), superuser=superuser, team_ids=teams, lead_of=leads)
 
 
+def team_at(viewer: Viewer, slug: str, *, act: bool = False) -> Identity:
+    """Return the team of an address. Raises as `require_team` does, and NotFound where there is none."""
+    found = identity(slug)
+    if found is None:
+        raise NotFound(NO_TEAM, field="team")
+    require_team(viewer, found.pk, act=act)
+    return found
+
+
 def require_team(viewer: Viewer, team_id: int, *, act: bool = False) -> None:
     """Return when the viewer may see the team (`act`: may change it).
 
@@ -56,6 +67,6 @@ def require_team(viewer: Viewer, team_id: int, *, act: bool = False) -> None:
     seen but not acted on.
     """
     if not viewer.can_see(team_id):
-        raise NotFound("There is no such team, or you have no access to it.", field="team")
+        raise NotFound(NO_TEAM, field="team")
     if act and not viewer.can_act(team_id):
         raise Forbidden("You may watch this team but not act on it. Ask its lead for the level 'lead'.", field="team")

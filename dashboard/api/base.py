@@ -10,10 +10,9 @@ from ninja import NinjaAPI, Schema
 from ninja.errors import ValidationError
 from pydantic import ConfigDict
 
-from dashboard.access import Viewer, require_team, viewer_for
+from dashboard.access import Viewer, team_at, viewer_for
 from dashboard.views.errors import NO_DATABASE_WORDS, RETRY_S
-from tasks_app.domain.errors import DomainError, Invalid, NotFound, TooLarge, Unavailable
-from tasks_app.selectors import teams
+from tasks_app.domain.errors import DomainError, Invalid, TooLarge, Unavailable
 
 
 class Body(Schema):
@@ -44,11 +43,8 @@ def viewer_of(request: HttpRequest) -> Viewer:
 
 def team_of(request: HttpRequest, slug: str, *, act: bool = False) -> tuple[int, Viewer]:
     """Return the primary key of a team that may be seen (`act`: changed) and who asks. Raises NotFound or Forbidden."""
-    viewer, team = viewer_of(request), teams.identity(slug)
-    if team is None:
-        raise NotFound("There is no such team, or you have no access to it.", field="team")
-    require_team(viewer, team.pk, act=act)
-    return team.pk, viewer
+    viewer = viewer_of(request)
+    return team_at(viewer, slug, act=act).pk, viewer
 
 
 def problem_answer(error: DomainError) -> dict[str, Any]:

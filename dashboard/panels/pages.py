@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from dashboard.access import Viewer, require_team
+from dashboard.access import Viewer, require_team, team_at
 from dashboard.panels import args
 from dashboard.panels.agent_page import AgentHead
 from dashboard.panels.agents import AgentSet
@@ -24,7 +24,7 @@ from dashboard.panels.team_head import TeamBar
 from dashboard.panels.team_list import TeamList
 from dashboard.panels.transcript import Transcript
 from tasks_app.domain.errors import NotFound
-from tasks_app.selectors import agents, attempts, steps, teams
+from tasks_app.selectors import agents, attempts, steps
 from tasks_app.selectors import inbox as inbox_selector
 from tasks_app.selectors.messages import Wanted
 
@@ -67,10 +67,7 @@ def inbox(arg: str, viewer: Viewer) -> list[Block]:
 def team(arg: str, viewer: Viewer) -> list[Block]:
     """Return the head, the board or table, the agents and the messages; `arg` is the address, packed with the filter."""
     slug, query = args.unpack(arg)
-    found = teams.identity(slug)
-    if found is None:
-        raise NotFound("There is no such team, or you have no access to it.", field="team")
-    require_team(viewer, found.pk)
+    found = team_at(viewer, slug)
     chosen = Filter.parse(query)
     tasks = Table() if chosen.view == "table" else Board()
     return [
@@ -84,10 +81,7 @@ def team(arg: str, viewer: Viewer) -> list[Block]:
 def context(arg: str, viewer: Viewer) -> list[Block]:
     """Return what a team shares, or one entry of it; `arg` is the team's address, packed with the entry and its versions."""
     slug, chosen = args.choices(arg)
-    found = teams.identity(slug)
-    if found is None:
-        raise NotFound("There is no such team, or you have no access to it.", field="team")
-    require_team(viewer, found.pk)
+    found = team_at(viewer, slug)
     if "entry" not in chosen:
         return [ContextList().block(found.pk)]
     old, new = (_number(chosen.get(name, "0")) for name in ("old", "new"))
@@ -97,10 +91,7 @@ def context(arg: str, viewer: Viewer) -> list[Block]:
 def messages(arg: str, viewer: Viewer) -> list[Block]:
     """Return the log and the table of a team's messages; `arg` is its address, packed with the filter."""
     slug, chosen = args.choices(arg)
-    found = teams.identity(slug)
-    if found is None:
-        raise NotFound("There is no such team, or you have no access to it.", field="team")
-    require_team(viewer, found.pk)
+    found = team_at(viewer, slug)
     wanted = Wanted(*(chosen.get(name, "") for name in ("who", "state", "priority")))
     return [MessageLog().block(found.pk, wanted), MessagePairs().block(found.pk)]
 

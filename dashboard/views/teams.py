@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET
 
-from dashboard.access import require_team
+from dashboard.access import team_at
 from dashboard.forms import fields
 from dashboard.http import post_only
 from dashboard.panels import args
@@ -18,7 +18,7 @@ from dashboard.panels.team_head import TeamBar
 from dashboard.templatetags.crew_format import plural
 from dashboard.views.act import choose, perform
 from dashboard.views.page import Page
-from tasks_app.domain.errors import DomainError, NotFound
+from tasks_app.domain.errors import DomainError
 from tasks_app.selectors import attempts
 from tasks_app.selectors import how_it_goes as reports
 from tasks_app.selectors import teams as selector
@@ -66,11 +66,7 @@ def act(request: HttpRequest, slug: str) -> HttpResponse:
 
 def find(page: Page, slug: str, *, act: bool = False) -> selector.Identity:
     """Return the team of that address; raises NotFound where there is none or the viewer may not see it."""
-    found = selector.identity(slug)
-    if found is None:
-        raise NotFound("There is no such team, or you have no access to it.", field="team")
-    require_team(page.viewer, found.pk, act=act)
-    return found
+    return team_at(page.viewer, slug, act=act)
 
 
 def _acts(request: HttpRequest, found: selector.Identity, actor: str) -> dict[str, Any]:

@@ -44,16 +44,14 @@ def lines(one: Figures) -> list[tuple[str, str]]:
     """Return each measure with its figure, in words."""
     rework = f"{_count(one.reopened)} reopened, {_count(one.reassigned)} reassigned"
     known = one.reopened is not None or one.reassigned is not None
-    said = (
-        f"{_number(one.messages_typical)} per task (median), {one.messages} sent" if one.messages_typical is not None else UNKNOWN
-    )
+    said = f"{one.messages_typical:g} per task (median), {one.messages} sent" if one.messages_typical is not None else UNKNOWN
     waits = f"{_clock(one.wait_typical_s)} (median), {_clock(one.wait_longest_s)} at most; {one.answered} answered"
     return [
         ("Done by agents", str(one.done)),
         ("Within their window", _share(one.within_percent, f"{one.within} of {one.timed}; {one.short} short, {one.over} over")),
         ("Clarifications mid-task", UNKNOWN if one.asked is None else f"{one.asked}, in {_count(one.asked_tasks)} done tasks"),
         ("Rework", rework if known else UNKNOWN),
-        ("Messages", UNKNOWN if one.messages_typical is None else said),
+        ("Messages", said),
         ("Tokens on coordination", _share(one.coordination_percent, f"of {words.tokens(one.tokens)} new tokens")),
         ("Clean hand-offs", _share(one.clean_percent, f"{one.clean} of {one.handed_over}")),
         ("Human wait", waits if one.answered else UNKNOWN),
@@ -94,10 +92,6 @@ def _dash(value: int | None) -> str:
 
 def _count(value: int | None) -> str:
     return "unknown" if value is None else str(value)
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:g}"
 
 
 def _clock(value: float | None) -> str:

@@ -79,8 +79,9 @@ def everyone(team_id: int, sender_id: int | None) -> list[Agent]:
 
     Raises `Invalid`, `Forbidden`.
     """
-    hub = hub_of(team_id) if sender_id and settings(team_id).mode is Mode.HUB else None
-    if sender_id and settings(team_id).mode is Mode.HUB and (hub is None or hub.pk != sender_id):
+    through_hub = bool(sender_id) and settings(team_id).mode is Mode.HUB
+    hub = hub_of(team_id) if through_hub else None
+    if through_hub and (hub is None or hub.pk != sender_id):
         through = hub.name if hub else messaging.LEAD
         raise Forbidden(f"In this team messages go through {through}: write to {through} what everyone should know.", field="to")
     found = list(Agent.objects.filter(team_id=team_id).exclude(status=AgentStatus.STOPPED.value).order_by("position", "pk"))
@@ -91,13 +92,13 @@ def everyone(team_id: int, sender_id: int | None) -> list[Agent]:
 
 
 def _recipient(team_id: int, wanted: str) -> Agent:
-    names = list(Agent.objects.filter(team_id=team_id).values_list("name", flat=True))
     found = (
         Agent.objects.filter(team_id=team_id, name=wanted).first()
         or Agent.objects.filter(team_id=team_id, name__iexact=wanted).first()
     )
     if found:
         return found
+    names = list(Agent.objects.filter(team_id=team_id).values_list("name", flat=True))
     hint = suggest(wanted, names)
     if not hint and Agent.objects.exclude(team_id=team_id).filter(name__iexact=wanted).exists():
         raise Forbidden("That agent is not in this team.", field="to")
