@@ -30,13 +30,20 @@ UNITS = {"architecture", "decision_kinds", "domain", "rehearsal", "runners", "se
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark units as `unit`. Long scenarios come last: what is cheap fails first."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark units as `unit`. One at a time, what is cheap comes first. Side by side, the longest file (chaos) comes first of all:
+    begun last, it would run alone for minutes while the other worker has nothing to do."""
     here = Path(__file__).parent
     for item in items:
         if item.path.relative_to(here).parts[0] in UNITS and not any(item.get_closest_marker(name) for name in PROCESSES):
             item.add_marker("unit")
-    items.sort(key=lambda item: (item.get_closest_marker("chaos") is not None, item.get_closest_marker("engine") is not None))
+    beside_others = hasattr(config, "workerinput")
+    items.sort(
+        key=lambda item: (
+            (item.get_closest_marker("chaos") is None) == beside_others,
+            any(item.get_closest_marker(name) for name in ("engine", "browser")),
+        )
+    )
 
 
 @pytest.hookimpl(hookwrapper=True)
