@@ -22,7 +22,7 @@ from tasks_app.checks import RUN_MIB
 from tasks_app.domain.text import mask_secrets, one_line
 from tasks_app.execution import webhook
 from tasks_app.execution.environment import key_source
-from tasks_app.management import credentials, desk, embedded, prepare
+from tasks_app.management import credentials, desk, embedded, prepare, schema
 from tasks_app.runners.claude.launcher import bundled_cli
 from tasks_app.selectors import workers
 
@@ -89,6 +89,7 @@ def _database() -> Finding:
         prepare.reach()
         executor = MigrationExecutor(connection)
         missing = len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+        gaps = [] if missing else schema.lacks()
     except DatabaseError as error:
         reason = one_line(mask_secrets(str(error)), 200)
         return Finding(
@@ -97,6 +98,8 @@ def _database() -> Finding:
     if missing:
         fix = "Run `manage.py migrate`, or `manage.py up`, which does it."
         return Finding("database", Level.FAIL, f"{kind} lacks {missing} migrations", fix)
+    if gaps:
+        return Finding("database", Level.FAIL, f"{kind} cannot be used: {schema.sentence(gaps)}", schema.FIX)
     return Finding("database", Level.OK, f"{kind} answers and has every migration")
 
 

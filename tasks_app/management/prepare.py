@@ -11,7 +11,7 @@ from django.db import DatabaseError, connection, connections
 
 from tasks_app.domain.errors import Unavailable
 from tasks_app.domain.text import mask_secrets
-from tasks_app.management import sign_in
+from tasks_app.management import schema, sign_in
 from tasks_app.management.sockets import private_folder
 
 REACH_S = 5
@@ -33,11 +33,19 @@ def database() -> None:
     try:
         reach()
         call_command("migrate", interactive=False, verbosity=0, stdout=io.StringIO())
+        missing = schema.lacks()
     except (DatabaseError, ImproperlyConfigured, CommandError, OSError) as error:
-        where = settings.DATABASES["default"]
-        name = f"{where.get('HOST') or 'localhost'}/{where['NAME']}" if "postgresql" in where["ENGINE"] else where["NAME"]
         reason = mask_secrets(" ".join(str(error).split()))
-        raise Unavailable(f"The database {name} cannot be prepared: {reason}", field="DATABASE_URL") from None
+        raise Unavailable(f"The database {_name()} cannot be prepared: {reason}", field="DATABASE_URL") from None
+    if missing:
+        raise Unavailable(
+            f"The database {_name()} cannot be used: {schema.sentence(missing)}. {schema.FIX}", field="DATABASE_URL"
+        )
+
+
+def _name() -> str:
+    where = settings.DATABASES["default"]
+    return f"{where.get('HOST') or 'localhost'}/{where['NAME']}" if "postgresql" in where["ENGINE"] else str(where["NAME"])
 
 
 def reach() -> None:

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db import connection
 from pytest_django import Settings
 
-from tasks_app.management import doctor
+from tasks_app.domain.errors import Unavailable
+from tasks_app.management import doctor, prepare
 from tasks_app.management.doctor import Finding, Level
 from tests.management.commands import run, run_json
 
@@ -56,6 +58,17 @@ def test_missing_migrations_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("django.db.migrations.executor.MigrationExecutor.migration_plan", lambda *_: [1, 2, 3])
     found = finding("database")
     assert (found.level, found.message) == (Level.FAIL, "sqlite lacks 3 migrations")
+
+
+def test_a_database_of_an_earlier_development_version_is_told_from_one_that_fits() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE tasks_app_checkpoint DROP COLUMN name")
+    found = finding("database")
+    assert (found.level, "it lacks tasks_app_checkpoint.name" in found.message) == (Level.FAIL, True)
+    assert "CREWDESK_HOME" in found.fix
+    with pytest.raises(Unavailable, match="made by an earlier development version") as refused:
+        prepare.database()
+    assert refused.value.field == "DATABASE_URL"
 
 
 @pytest.mark.parametrize(("free_mib", "level"), [(100, Level.FAIL), (1000, Level.WARN), (5000, Level.OK)])
