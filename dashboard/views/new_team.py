@@ -22,7 +22,7 @@ from tasks_app.domain.plan_model import Plan, Task
 from tasks_app.domain.task_review import Finding
 from tasks_app.management import credentials
 from tasks_app.selectors import estimates
-from tasks_app.services import actions, workspaces
+from tasks_app.services import actions, judges, workspaces
 
 AT_FIELDS = ("file", "base", "rehearsal")
 """Fields of the form at which the page says what is wrong with them; what is wrong with the plan stands in a table."""
@@ -68,6 +68,7 @@ def create(request: HttpRequest) -> HttpResponse:
             raise Forbidden(
                 "Only an administrator may name a folder of this machine. Leave out `workspace`: the team gets a new one."
             )
+        judges.must_exist(plan)
         workspaces.source_folder(plan.workspace.path, source.base)
         if not given.rehearsal and _must_rehearse():
             raise Invalid(
@@ -104,7 +105,7 @@ def preview(plan: Plan, base: Path, *, rehearsal: bool) -> Preview:
         findings=plans.review(plan),
         commands=tuple((task.title, one) for task in plan.tasks for one in criteria.commands(task.stored_criteria)),
         judged=sum(
-            one.proof is criteria.Proof.JUDGE and one.value == criteria.LEAD
+            one.proof is criteria.Proof.JUDGE and (one.value == criteria.LEAD or bool(one.person))
             for task in plan.tasks
             for one in criteria.read(task.stored_criteria)
         ),

@@ -20,6 +20,8 @@ _BULLET = re.compile(r"^\s*(?:[-*•]\s*(?:\[[ xX]\]\s*)?|\d{1,3}[.)]\s+)")
 
 LEAD: Final = "lead"
 """The judge that is a person: whoever answers for the team."""
+PERSON: Final = "@"
+"""What stands before the name of a judge that is one particular person."""
 CHECK_S: Final = 120.0
 MAX_CHECK_S: Final = 1800.0
 """How long a check may take in seconds, where its criterion says nothing, and at most."""
@@ -53,7 +55,12 @@ class Criterion:
 
     def reviewed_by(self, author: str) -> str:
         """Return the agent that judges it in a task of its own; empty: nobody, or it would judge its own work."""
-        return self.value if self.proof is Proof.JUDGE and self.value not in (LEAD, author) else ""
+        return self.value if self.proof is Proof.JUDGE and not self.person and self.value not in (LEAD, author) else ""
+
+    @property
+    def person(self) -> str:
+        """The account of the one person who judges it; empty: nobody in particular."""
+        return self.value.removeprefix(PERSON) if self.proof is Proof.JUDGE and self.value.startswith(PERSON) else ""
 
 
 @dataclass(frozen=True)

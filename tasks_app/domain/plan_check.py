@@ -125,13 +125,19 @@ def _criteria(task: _Item, report: Report) -> None:
 
 
 def _judges(task: _Item, agents: list[_Item], report: Report) -> None:
-    """The lead judges, or an agent of the plan other than the one that does the task."""
-    listed, known = task.fields.get("criteria"), {criteria.LEAD, *(agent.text("name") for agent in agents)} - {""}
+    """The lead judges, or one person, or an agent of the plan other than the one that does the task."""
+    first, listed, known = "", task.fields.get("criteria"), {criteria.LEAD, *(agent.text("name") for agent in agents)} - {""}
     for place, one in enumerate(listed if isinstance(listed, list) else ()):
         judge = one.get("judge") if isinstance(one, dict) else None
         name, path = judge.strip() if isinstance(judge, str) else "", ("tasks", task.place, "criteria", place, "judge")
-        if name and name not in known:
-            report(path, f'"{name}" cannot judge: that is neither {criteria.LEAD} nor an agent.', names.did_you_mean(name, known))
+        human = name if name == criteria.LEAD or name.startswith(criteria.PERSON) else ""
+        if human and (first := first or human) != human:
+            report(path, f'"{human}" cannot judge beside "{first}".', "Let one person judge a task: name the same in each.")
+        elif name and not human and name not in known:
+            message = f'"{name}" cannot judge: that is neither {criteria.LEAD} nor an agent.'
+            report(path, message, f"{names.did_you_mean(name, known)} A person is written as @anna.")
+        elif name == criteria.PERSON:
+            report(path, "does not say which person judges.", "Write the account after the @, such as @anna.")
         elif name and name == task.text("assignee"):
             report(path, f'"{name}" would judge its own work.', f"Name another agent, or {criteria.LEAD}.")
 

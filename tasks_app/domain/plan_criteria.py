@@ -31,7 +31,7 @@ class Proof(BaseModel):
         default=None, description="A file of the workspace that must be there, or the beginning of an address that is named"
     )
     judge: Annotated[str, Field(min_length=1, max_length=60)] | None = Field(
-        default=None, description="Who looks at the work: lead, or the name of another agent"
+        default=None, description="Who looks at the work: lead, @ and the account of one person, or another agent"
     )
     text: Annotated[str, Field(max_length=MAX_LENGTH)] = Field(default="", description="The criterion in words")
     seconds: Annotated[float, Field(strict=True, ge=1, le=MAX_CHECK_S)] | None = Field(

@@ -48,7 +48,9 @@ def _payload(run: Any, judged: Sequence[Criterion], report: Update, proved: Sequ
     now = workspaces.snapshot(run.team.slug, run.team.workspace)
     diff = workspaces.diff(run.team.slug, run.workspace_commit, now)
     texts = criteria.texts(run.task.criteria)
+    person = next((one.person for one in judged if one.person), "")
     return {
+        **({"judge": person} if person else {}),
         "task": f"{run.task.label} {run.task.title}",
         "criteria": [
             {"number": one.number, "text": one.text, "evidence": criteria.evidence_for(one, evidence)} for one in judged

@@ -22,7 +22,7 @@ from tasks_app.domain.text import clean, clean_json, cut, mask_json, one_line
 from tasks_app.domain.transitions import ANSWER, WITHDRAW
 from tasks_app.models import Decision, Run, Task
 from tasks_app.runners.port import Ask
-from tasks_app.services import capacity, clock, events, keys, runs, task_edits
+from tasks_app.services import capacity, clock, events, judges, keys, runs, task_edits
 
 NOTE_LIMIT = 20_000
 ASKED = {
@@ -174,13 +174,14 @@ def answer(
     """Store the lead's answer: the first one wins. Wakes the waiting agent, or makes the parked run due.
 
     Raises `AlreadyAnswered` (who and when), `DecisionGone` (why), `Stale` (what is shown has changed), `Forbidden` (an agent
-    answers) or `Invalid` naming the field.
+    answers, or somebody else than the person it is for) or `Invalid` naming the field.
     """
     if actor.startswith("agent:"):
         raise Forbidden("Only people answer. What an agent says is never consent.")
     events.lock(get(decision_id).team_id)
     decision = get(decision_id)
     must_be_open(decision)
+    judges.must_be_theirs(decision.payload, actor)
     if version != decision.version or payload_hash != decision.payload_hash:
         raise Stale("This changed while you read it. Look at it again before you answer.", decision=decision_id)
     given = _checked(decision, choice, note, data)

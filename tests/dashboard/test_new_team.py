@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
@@ -178,3 +179,13 @@ def test_the_preview_shows_every_command_that_the_server_will_run_and_what_the_l
     assert "Commands that the server will run" in html
     assert "<code>pytest -q &lt;b&gt;</code>" in html
     assert "one criterion is yours to judge" in html
+
+
+def test_a_judge_who_cannot_sign_in_is_named_before_anything_is_made(post):
+    judged = "criteria: [{judge: '@nora', text: It reads well}]"
+    plan = f"team: X\nagents: [{{name: ann, role: r}}]\ntasks:\n  - title: Docs page\n    {judged}\n"
+    text = words_of(post(plan=plan, do="check"))
+    assert "Nobody has the account &quot;nora&quot;. Known: anna." in text
+    assert "tasks[0].criteria[0].judge" in text
+    User.objects.create_user("nora")
+    assert "one criterion is yours to judge" in words_of(post(plan=plan, do="check"))

@@ -80,3 +80,23 @@ def test_the_schema_for_editors_knows_all_of_them():
 def test_the_one_who_does_a_task_does_not_judge_it():
     (found,) = problems(with_task(criteria=[{"judge": "bob", "text": "x"}], assignee="bob"))
     assert '"bob" would judge its own work. Name another agent, or lead.' in str(found)
+
+
+@pytest.mark.parametrize(
+    ("judges", "says"),
+    [
+        (["@anna", "lead"], '"lead" cannot judge beside "@anna". Let one person judge a task'),
+        (["@anna", "@ben"], '"@ben" cannot judge beside "@anna".'),
+        (["@"], "does not say which person judges. Write the account after the @"),
+        (["anna"], "A person is written as @anna."),
+    ],
+)
+def test_one_person_judges_a_task_and_is_written_with_an_at(judges, says):
+    given = [{"judge": name, "text": f"It reads well {place}"} for place, name in enumerate(judges)]
+    (found,) = problems(with_task(criteria=given))
+    assert says in str(found)
+
+
+def test_a_person_may_judge_several_criteria_beside_an_agent():
+    given = [{"judge": name, "text": f"It reads well {place}"} for place, name in enumerate(["@anna", "bob", "@anna"])]
+    assert parse(with_task(criteria=given)).tasks

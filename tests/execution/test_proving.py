@@ -3,8 +3,10 @@
 import asyncio
 
 import pytest
+from django.contrib.auth.models import User
 
 from tasks_app.domain.criteria import Criterion, Proof
+from tasks_app.domain.errors import Forbidden
 from tasks_app.execution import proving
 from tasks_app.models import Decision, Event, Run, Task
 from tasks_app.runners.port import Directive, Parked
@@ -171,6 +173,27 @@ def test_the_lead_is_asked_when_all_else_is_met_and_an_approval_completes_it(cre
     assert decision.payload["criteria"] == [{"number": 2, "text": "It reads well", "evidence": "look at docs/api.md"}]
     assert [one["number"] for one in decision.payload["proofs"]] == [1]
     assert Run.objects.get().report["evidence"]["2"] == "accepted by lead: Fine."
+
+
+def test_what_one_person_judges_is_answered_by_nobody_else_but_an_administrator(crew):
+    held = asks_for(crew, {"judge": "@anna", "text": "It reads well"})
+    User.objects.create_user("ben")
+    User.objects.create_superuser("root")
+
+    async def work(port):
+        calling = asyncio.create_task(report(port.held, port, evidence={"1": "look at docs/api.md"}))
+        decision = await eventually(lambda: Decision.objects.filter(kind="review", status="open").first())
+        assert decision.payload["judge"] == "anna"
+        with pytest.raises(Forbidden, match="only anna or an administrator"):
+            await asyncio.to_thread(world.answer, decision, "approve", by="ben")
+        assert (await asyncio.to_thread(decisions.get, decision.pk)).status == "open"
+        await asyncio.to_thread(world.answer, decision, "approve", by="root")
+        port.poked.set()
+        return await calling
+
+    text, is_error = on_port(held, work)
+    assert not is_error, text
+    assert Run.objects.get().report["evidence"]["1"] == "accepted by root"
 
 
 def test_work_that_is_sent_back_is_refused_with_the_comments(crew):
