@@ -15,9 +15,11 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 THREADS = 4
 """Fifty runs share so many connections."""
+ASIDE_THREADS = 2
 PATIENCE_S = 30.0
 """A database that is away for longer fails the call; by then the leases are lost anyway."""
 _pool = ThreadPoolExecutor(THREADS, thread_name_prefix="crewdesk-db")
+_aside = ThreadPoolExecutor(ASIDE_THREADS, thread_name_prefix="crewdesk-db-aside")
 
 
 def patiently(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -41,3 +43,8 @@ def patiently(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 async def call(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Await `patiently(function, …)` in one of the database threads."""
     return await asyncio.get_running_loop().run_in_executor(_pool, partial(patiently, function, *args, **kwargs))
+
+
+async def call_aside(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """`call` for what waits for another program in between (git): no run's steps, answers or claims wait behind it."""
+    return await asyncio.get_running_loop().run_in_executor(_aside, partial(patiently, function, *args, **kwargs))
