@@ -50,6 +50,11 @@ def of_home(home: Path, kind: str) -> list[psutil.Process]:
     return [process for process, line in _ours(home) if WORDS[kind] in line and not spare.waits(process)]
 
 
+def spares_of_home(home: Path) -> list[psutil.Process]:
+    """Return the processes of the home that wait to become a worker."""
+    return [process for process, _ in _ours(home) if spare.waits(process)]
+
+
 def all_of_home(home: Path) -> list[str]:
     """Return the command lines of whatever still belongs to the home, agents' shells included."""
     return [f"{process.pid} {line[:100]}" for process, line in _ours(home) if process.pid != os.getpid()]
