@@ -40,7 +40,7 @@ def hints(monkeypatch: pytest.MonkeyPatch) -> Hints:
 def database_threads(transactional_db: None) -> Iterator[None]:
     """A real database for `execution.db`, whose threads keep connections: they are given back afterwards."""
     yield
-    for pool, threads in ((db._pool, db.THREADS), (db._aside, db.ASIDE_THREADS)):
+    for pool, threads in ((db._pool, db.THREADS), (db._aside, db.ASIDE_THREADS), (db._line, 1)):
         barrier = threading.Barrier(threads)
         for done in [pool.submit(_give_back, barrier) for _ in range(threads)]:
             done.result(20)
