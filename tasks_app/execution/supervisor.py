@@ -46,6 +46,7 @@ class Supervisor:
         self._ports: dict[str, RunPort] = {}
         self._places: set[str] = set()  # runs that take a place: being claimed, or driven
         self._freed = asyncio.Event()
+        self._hinted = asyncio.Event()  # something was said of a run that is driven here: the heart asks what
         self._siblings: set[str] = set()  # other workers of this host, as of the last sweep
         self._leaving = False
         self._beat_at = time.monotonic()
@@ -60,6 +61,7 @@ class Supervisor:
         scratch.use(self.name)
         db.patiently(workers.register, self.name, host=self.host, slots=self.slots, has_key=bool(key_source()))
         db.patiently(recovery.take_back_from_dead, self.host, alive=self.name)
+        self._siblings = db.patiently(workers.siblings, self.host, of=self.name)
         scratch.sweep(self.host)
         connection.close()
         self._thread.start()
@@ -117,13 +119,18 @@ class Supervisor:
             self._ports.pop(held.id, None)
 
     async def _beat(self) -> None:
-        """The heartbeat's answer is also how a stop or a lost lease arrives. No answer for long: all is lost."""
+        """The heartbeat's answer is also how a stop or a lost lease arrives. No answer for long: all is lost.
+
+        Hints make it beat at once; those that come while it beats are answered together by the next.
+        """
         while True:
+            self._hinted.clear()
             await self._beat_once()
             if time.monotonic() - self._beat_at > FENCE_OFF_S:
                 for port in list(self._ports.values()):
                     port.direct(Directive.LOST)
-            await asyncio.sleep(HEARTBEAT_S)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._hinted.wait(), HEARTBEAT_S)
 
     async def _beat_once(self) -> None:
         asked_at = time.monotonic()
@@ -187,10 +194,13 @@ class Supervisor:
 
     async def _listen(self) -> None:
         async for run_id in wake.run_hints():
-            port = self._ports.get(run_id)
-            if port is not None:
-                port.poke()
-                self._loop.create_task(self._beat_once())
+            self._hear(run_id)
+
+    def _hear(self, run_id: str) -> None:
+        port = self._ports.get(run_id)
+        if port is not None:
+            port.poke()
+            self._hinted.set()
 
     def leave(self) -> Future[None]:
         """On SIGTERM: take nothing new, park everything; the runs go on elsewhere."""

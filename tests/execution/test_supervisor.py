@@ -109,6 +109,28 @@ def test_its_heart_keeps_the_lease_and_brings_the_stop(worker, crew):
     assert (Run.objects.get().status, Run.objects.get().detail) == ("killed", "Stopped by ada.")
 
 
+def test_many_hints_at_once_are_answered_by_few_beats(worker, crew, monkeypatch):
+    monkeypatch.setattr(supervisor, "HEARTBEAT_S", 60.0)
+    plays(waits)
+    run_id, thread = nudged(worker, crew)
+    until(lambda: Step.objects.exists())
+    beats, heartbeat = [], workers.heartbeat
+
+    def counted(*given, **more):
+        beats.append(given)
+        return heartbeat(*given, **more)
+
+    monkeypatch.setattr(workers, "heartbeat", counted)
+    for _ in range(100):
+        worker._loop.call_soon_threadsafe(worker._hear, run_id)
+    until(lambda: beats)
+    actions.stop_run(run_id, actor="user:ada")
+    worker._loop.call_soon_threadsafe(worker._hear, run_id)
+    thread.join(20)
+    assert Run.objects.get().status == "killed"
+    assert len(beats) <= 5
+
+
 def test_a_run_that_was_taken_over_is_given_up(worker, crew):
     plays(waits)
     run_id, thread = nudged(worker, crew)
