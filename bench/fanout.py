@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 from django.conf import settings
 
-from bench import browser, crew, emitting, parts
+from bench import browser, crew, emitting, flower_peer, parts
 from bench.parts import Parts
 from bench.place import ROOT, Place
 from bench.report import Goal, Report
@@ -38,8 +38,19 @@ def run(place: Place, options: argparse.Namespace) -> Report:
             report.add("steps per second, as they were stored", "steps/s", [sum(last.values()) / took])
             report.add("frames per page and second", "frames/s", [said["frames"] / clients / took])
             report.failures += lost(said, last)
+        _peer(report, place, tasks=20 if options.quick else 200)
     report.notes.append(f"{agents} agents, {rate:g} steps/s ordered, {clients} sockets on the team's page, {seconds:g} s")
     return report
+
+
+def _peer(report: Report, place: Place, *, tasks: int) -> None:
+    """What people watch Celery tasks with: its API is asked every 5 ms; its pages are only as new as their last reload."""
+    if not flower_peer.there():
+        report.notes.append("Flower: left out, it is not installed (uv sync --group bench)")
+        return
+    found = flower_peer.watched(place, tasks=tasks)
+    report.add("end of a task → its API, one reader", "ms", found.late_ms, peer="Flower")
+    report.add("memory of the web process", "MiB", [found.memory_mib], peer="Flower")
 
 
 def lost(said: dict[str, Any], last: dict[str, int]) -> list[str]:
