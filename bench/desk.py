@@ -17,7 +17,7 @@ from typing import TypeVar
 import psutil
 
 from bench.place import ROOT, Place
-from tasks_app.management import layout
+from tasks_app.management import layout, spare
 
 T = TypeVar("T")
 READY_S = 90.0
@@ -47,7 +47,12 @@ def free_port() -> int:
 
 def of_home(home: Path, kind: str) -> list[psutil.Process]:
     """Return the processes of that kind that belong to the home, found by environment or command line, not by parent."""
-    return [process for process, line in _ours(home) if WORDS[kind] in line]
+    return [process for process, line in _ours(home) if WORDS[kind] in line and not spare.waits(process)]
+
+
+def spares_of_home(home: Path) -> list[psutil.Process]:
+    """Return the processes of the home that wait to become a worker."""
+    return [process for process, _ in _ours(home) if spare.waits(process)]
 
 
 def all_of_home(home: Path) -> list[str]:

@@ -13,11 +13,13 @@ import yaml
 from django.db import connections
 
 from bench import crew, desk, parts
+from bench.desk import Desk
 from bench.parts import Parts
 from bench.place import Place
 from bench.report import Goal, Report
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import RunStatus, TaskStatus
+from tasks_app.management.supervise import STEADY_S
 from tasks_app.models import Event, Run, Step, Task, Team
 
 TURNS = 400
@@ -49,9 +51,12 @@ class Case:
     lose_valkey: bool = False  # Valkey dies in the same moment and loses its data
 
 
+SPARE_BYTES = 50_000_000
+"""A spare that has loaded is larger than this."""
+UNDER_UP = Case("same host, started again by `up`", 3)
 CASES = (
-    Case("same host, started again", 3),
-    Case("same host, started again, Valkey lost too", 3, lose_valkey=True),
+    Case("same host, started again from nothing", 3),
+    Case("same host, started again from nothing, Valkey lost too", 3, lose_valkey=True),
     Case("same host, another worker lives", 3, sibling=True),
     Case("other host", 20, other_host=True),
 )
@@ -61,19 +66,47 @@ def run(place: Place, options: argparse.Namespace) -> Report:
     """Measure every case."""
     report = Report("recover")
     kills, agents = (1, 2) if options.quick else (6, 4)
+    with desk.running(place) as under_up:
+        _say(report, UNDER_UP, _measure_under_up(under_up, kills=kills, agents=agents))
     with parts.running(place) as house:
         for case in CASES:
             if case.other_host and os.geteuid() != 0:
                 report.notes.append("other host: left out, a host name of its own needs root")
                 continue
-            found = _measure(house, case, kills=kills, agents=agents)
-            report.add(f"{case.title}: recovery", "s", found.seconds, Goal("p50", case.limit_s), Goal("max", case.limit_s))
-            report.add("  of it until its lease was taken back", "s", found.taken_back)
-            report.add("  of it until a worker had claimed it", "s", found.started)
-            report.add("  effects that came twice", "effects", [found.duplicates], Goal("max", 0))
-            report.add("  peak memory of the worker", "MB", [found.peak_mb])
+            _say(report, case, _measure(house, case, kills=kills, agents=agents))
     report.notes.append(PUBLISHED)
     return report
+
+
+def _say(report: Report, case: Case, found: Measured) -> None:
+    report.add(f"{case.title}: recovery", "s", found.seconds, Goal("p50", case.limit_s), Goal("max", case.limit_s))
+    report.add("  of it until its lease was taken back", "s", found.taken_back)
+    report.add("  of it until a worker had claimed it", "s", found.started)
+    report.add("  effects that came twice", "effects", [found.duplicates], Goal("max", 0))
+    report.add("  peak memory of the worker", "MB", [found.peak_mb])
+
+
+def _measure_under_up(under_up: Desk, *, kills: int, agents: int) -> Measured:
+    """The worker of an `up`, killed when it has been well for a while and a spare has loaded, as it is on most days."""
+    found, team, home = Measured(), _start(UNDER_UP.title, agents), under_up.place.home
+    for _ in range(kills):
+        desk.until(lambda: _working(team) == agents, seconds=90, words="runs with a few steps")
+        time.sleep(STEADY_S)
+        (worker,) = desk.of_home(home, "worker")
+        desk.until(partial(_spare_has_loaded, home), seconds=30, words="a spare")
+        before, at = _fences(team), time.time()
+        found.peak_mb = max(found.peak_mb, _peak_mb(worker.pid))
+        worker.kill()
+        desk.until(partial(_went_on, team, before), seconds=90, words="the next step of every run")
+        _note(found, team, at)
+    _finish(found, team)
+    return found
+
+
+def _spare_has_loaded(home: Path) -> bool:
+    """Whether it waits for its order: what loads is busy, what waits sleeps."""
+    loaded = [each for each in desk.spares_of_home(home) if each.memory_info().rss > SPARE_BYTES]
+    return bool(loaded) and all(each.cpu_percent(0.3) == 0.0 for each in loaded)
 
 
 def _measure(house: Parts, case: Case, *, kills: int, agents: int) -> Measured:
@@ -91,15 +124,23 @@ def _measure(house: Parts, case: Case, *, kills: int, agents: int) -> Measured:
             _lose(house)
         worker = spare or house.worker(kill + 1, slots=agents)
         desk.until(partial(_went_on, team, before), seconds=90, words="the next step of every run")
-        found.seconds += [first - at for first in _first_steps(team, at)]
-        found.taken_back += _events(team, at, EventKind.RUN_RESUMABLE)
-        found.started += _events(team, at, EventKind.RUN_STARTED)
+        _note(found, team, at)
         found.peak_mb = max(found.peak_mb, _peak_mb(worker.pid))
-    found.duplicates = _duplicates(team)
     house.kill(worker)
+    _finish(found, team)
+    return found
+
+
+def _note(found: Measured, team: Team, at: float) -> None:
+    found.seconds += [first - at for first in _first_steps(team, at)]
+    found.taken_back += _events(team, at, EventKind.RUN_RESUMABLE)
+    found.started += _events(team, at, EventKind.RUN_STARTED)
+
+
+def _finish(found: Measured, team: Team) -> None:
+    found.duplicates = _duplicates(team)
     Task.objects.filter(team=team).update(status=TaskStatus.CANCELLED.value)
     Run.objects.filter(team=team).update(status=RunStatus.KILLED.value)
-    return found
 
 
 def _start(title: str, agents: int) -> Team:

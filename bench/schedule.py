@@ -70,7 +70,8 @@ def _left(team: Team) -> int:
 
 
 def _figures(report: Report, team: Team, took: float) -> None:
-    free: dict[int, datetime] = defaultdict(lambda: team.created_at)
+    there = max(Task.objects.filter(team=team).values_list("created_at", flat=True))  # the last task: then all is committed
+    free: dict[int, datetime] = defaultdict(lambda: there)
     done = dict(Task.objects.filter(team=team).values_list("pk", "completed_at"))
     needs: dict[int, list[int]] = defaultdict(list)
     for task_id, need in Dependency.objects.filter(task__team=team).values_list("task_id", "needs_id"):
@@ -80,7 +81,7 @@ def _figures(report: Report, team: Team, took: float) -> None:
         if run.started_at is None:
             continue
         ended = [at for need in needs[run.task_id] if (at := done[need]) is not None]
-        since = max(team.created_at, free[run.agent_id], *ended)
+        since = max(free[run.agent_id], *ended, there)
         lost.append(_ms(since, run.started_at))
         claimed.append(_ms(since, run.created_at))
         started.append(_ms(run.created_at, run.started_at))

@@ -11,7 +11,7 @@ class Pace:
     fast_frame_s: float = 0.1  # at most 10 for blocks whose panel is `fast`
     share: float = 0.5  # of a core: frames that cost more come less often, for many pages or large ones
     longest_s: float = 0.8  # but not less often than this
-    gather_s: float = 0.01  # a burst is gathered for so long before its first frame
+    gather_s: float = 0.005  # a burst is gathered for so long before its first frame
     look_s: float = 2.0  # the slow timer that finds what lost wake-ups hid
     sweep_s: float = 20.0  # everything shown is compared: what depends on the clock changes without an event
     sweep_batch: int = 8  # views compared with one frame

@@ -87,7 +87,7 @@ def create(request: HttpRequest) -> HttpResponse:
 
 def preview(plan: Plan, base: Path, *, rehearsal: bool) -> Preview:
     """Return what the plan will do. Durations are along the longest chain of dependencies, with nobody waiting for anybody."""
-    deps = {place: plan.needs(task) for place, task in enumerate(plan.tasks)}
+    deps = dict(enumerate(plan.needs()))
     free = [task.label for place, task in enumerate(plan.tasks) if not deps[place]]
     windows = [_window(task) for task in plan.tasks]
     space = plan.workspace

@@ -48,7 +48,7 @@ class Page:
         `problem` gives the status. It is said at the fields that it is about, where the page's forms have all of them (`fields`),
         else at the top.
         """
-        with look.through({}):
+        with look.through(look.under_way()):
             return self._render(template, context, status=status, problem=problem, fields=fields)
 
     def _render(

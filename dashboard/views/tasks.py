@@ -16,7 +16,7 @@ from tasks_app.domain.errors import DomainError, NotFound
 from tasks_app.execution import handover
 from tasks_app.execution.handover import Told
 from tasks_app.selectors import attempts as selector
-from tasks_app.selectors import steps
+from tasks_app.selectors import look, steps
 from tasks_app.services import actions, budgets, task_edits
 
 GONE = "There is no such task, or you have no access to it."
@@ -163,6 +163,13 @@ def _render(
     problem: DomainError | None = None,
     posted: dict[str, Any] | None = None,
     preview: Told | None = None,
+) -> HttpResponse:
+    with look.through({}):
+        return _draw(page, pk, team_pk, problem=problem, posted=posted, preview=preview)
+
+
+def _draw(
+    page: Page, pk: int, team_pk: int, *, problem: DomainError | None, posted: dict[str, Any] | None, preview: Told | None
 ) -> HttpResponse:
     found = selector.page(pk)
     if found is None:

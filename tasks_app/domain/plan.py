@@ -48,9 +48,9 @@ def review(plan: Plan) -> tuple[task_review.Finding, ...]:
             task.description,
             criteria.texts(task.stored_criteria),
             task.expected_minutes,
-            needs=plan.needs(task),
+            needs=needs,
         )
-        for task in plan.tasks
+        for task, needs in zip(plan.tasks, plan.needs(), strict=True)
     ]
     return task_review.review(written, agents=min(len(plan.agents), plan.limits.parallel))
 

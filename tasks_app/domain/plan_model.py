@@ -247,10 +247,10 @@ class Plan(Strict):
         default_factory=dict, description="JSON Schemas that the values of shared entries must fit, by name"
     )
 
-    def needs(self, task: Task) -> tuple[int, ...]:
-        """Return the places in `tasks` of what `task` depends on, in its order."""
+    def needs(self) -> list[tuple[int, ...]]:
+        """Return, for each of `tasks`, the places in `tasks` of what it depends on, in its order."""
         places = index(self.tasks, lambda one: one.key, lambda one: one.title)
-        return tuple(places[fold(name)] for name in task.depends_on)
+        return [tuple(places[fold(name)] for name in task.depends_on) for task in self.tasks]
 
     def dump(self) -> dict[str, Any]:
         """Return the plan as plain JSON; parsed again it is the same plan. What equals its default is left out."""

@@ -62,9 +62,9 @@ async def _drive(held: Held, port: RunPort) -> None:
     run = await db.call(runs.get, held.id)
     if (run.report or {}).get("status") == "completed":
         # an earlier life had reported and died before it could end: nothing is left to do
-        await db.call(outcome.settle, held, Outcome(OutcomeKind.ENDED, result=run.result), leaving_for=None)
+        await db.call_aside(outcome.settle, held, Outcome(OutcomeKind.ENDED, result=run.result), leaving_for=None)
         return
-    await db.call(dossier.begin, held.id, held.fence)
+    await db.call_aside(dossier.begin, held.id, held.fence)
     minutes = run.team.limits.get("minutes")
     timekeeper = asyncio.create_task(_keep_time(held, port, float(minutes) * 60)) if minutes else None
     try:
@@ -101,7 +101,7 @@ async def _play(held: Held, port: RunPort, runner: Runner) -> None:
             await asyncio.shield(db.call(spec.release, prepared))
         if port.directive() is Directive.LOST:
             return
-        if not await db.call(outcome.settle, held, came, leaving_for=port.leaving_for):
+        if not await db.call_aside(outcome.settle, held, came, leaving_for=port.leaving_for):
             return
 
 
@@ -113,6 +113,6 @@ async def _give_up(held: Held) -> None:
         "Crewdesk could not go on with this run because of a fault of its own. See the worker's log.",
     )
     try:
-        await db.call(outcome.settle, held, failed, leaving_for=None)
+        await db.call_aside(outcome.settle, held, failed, leaving_for=None)
     except Exception:
         logger.exception("run %s: its failure could not be stored; its lease will run out", held.id)

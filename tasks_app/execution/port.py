@@ -24,7 +24,7 @@ from tasks_app.tools.base import Caller
 logger = logging.getLogger(__name__)
 BATCH_S = 0.1
 """Steps are written at most this often, and so long after they were said at the latest."""
-GATHER_S = 0.01
+GATHER_S = 0.005
 """After a pause the first step is written at once, together with what is said with it."""
 WITHDRAW_S = 1.0
 QUEUE = 500
@@ -99,7 +99,7 @@ class RunPort:
     async def _store_batch(self, batch: list[StepDraft]) -> None:
         if self._directive is Directive.LOST:
             return
-        self._seq = await db.call(steps.record, self.held.id, self.held.fence, after=self._seq, drafts=batch)
+        self._seq = await db.in_line(steps.record, self.held.id, self.held.fence, after=self._seq, drafts=batch)
         if any(draft.usage or draft.cost for draft in batch):
             await self._brake()
 

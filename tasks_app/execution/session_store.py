@@ -18,7 +18,7 @@ class DatabaseSessionStore:
 
     async def append(self, key: Any, entries: list[Any]) -> None:
         """Append a batch in order."""
-        await db.call(transcripts.append, key, entries, run_id=self._run_id, fence=self._fence)
+        await db.in_line(transcripts.append, key, entries, run_id=self._run_id, fence=self._fence)
 
     async def load(self, key: Any) -> list[Any] | None:
         """Return every line, or None."""

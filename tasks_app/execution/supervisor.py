@@ -28,6 +28,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 SWEEP_S = 2.0
+WATCH_S = 0.25
 LOAD_PER_CORE = 8.0
 """Above this load nothing new is claimed: runs would only time out side by side."""
 RUN_BYTES = 400 * 1024 * 1024
@@ -45,6 +46,8 @@ class Supervisor:
         self._ports: dict[str, RunPort] = {}
         self._places: set[str] = set()  # runs that take a place: being claimed, or driven
         self._freed = asyncio.Event()
+        self._hinted = asyncio.Event()  # something was said of a run that is driven here: the heart asks what
+        self._siblings: set[str] = set()  # other workers of this host, as of the last sweep
         self._leaving = False
         self._beat_at = time.monotonic()
         self._loop = asyncio.new_event_loop()
@@ -58,13 +61,14 @@ class Supervisor:
         scratch.use(self.name)
         db.patiently(workers.register, self.name, host=self.host, slots=self.slots, has_key=bool(key_source()))
         db.patiently(recovery.take_back_from_dead, self.host, alive=self.name)
+        self._siblings = db.patiently(workers.siblings, self.host, of=self.name)
         scratch.sweep(self.host)
         connection.close()
         self._thread.start()
 
     def _live(self) -> None:
         asyncio.set_event_loop(self._loop)
-        for work in (self._beat(), self._sweep(), self._tell(), self._listen(), ageing.look_after()):
+        for work in (self._beat(), self._sweep(), self._watch(), self._tell(), self._listen(), ageing.look_after()):
             self._loop.create_task(work)
         self._loop.run_forever()
 
@@ -115,13 +119,18 @@ class Supervisor:
             self._ports.pop(held.id, None)
 
     async def _beat(self) -> None:
-        """The heartbeat's answer is also how a stop or a lost lease arrives. No answer for long: all is lost."""
+        """The heartbeat's answer is also how a stop or a lost lease arrives. No answer for long: all is lost.
+
+        Hints make it beat at once; those that come while it beats are answered together by the next.
+        """
         while True:
+            self._hinted.clear()
             await self._beat_once()
             if time.monotonic() - self._beat_at > FENCE_OFF_S:
                 for port in list(self._ports.values()):
                     port.direct(Directive.LOST)
-            await asyncio.sleep(HEARTBEAT_S)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._hinted.wait(), HEARTBEAT_S)
 
     async def _beat_once(self) -> None:
         asked_at = time.monotonic()
@@ -156,8 +165,23 @@ class Supervisor:
     def _sweep_once(self) -> list[str]:
         """Take back at once what a dead worker of this host held; its lease would only run out much later."""
         recovery.take_back_from_dead(self.host, alive=self.name)
+        self._siblings = workers.siblings(self.host, of=self.name)
         scratch.sweep(self.host)
         return recovery.sweep()
+
+    async def _watch(self) -> None:
+        """What a sibling held goes on here a moment after its death, without asking the database all the time."""
+        while not self._leaving:
+            await asyncio.sleep(WATCH_S)
+            gone = {name for name in self._siblings if not workers.lives(name)}
+            if not gone:
+                continue
+            self._siblings -= gone
+            take_back = partial(_closing_on_error, recovery.take_back_from_dead, self.host, alive=self.name)
+            try:
+                await self._loop.run_in_executor(self._sweeps, take_back)
+            except Exception:
+                logger.exception("what a dead worker held could not be taken back; the next sweep tries again")
 
     async def _tell(self) -> None:
         """On-call, beside the sweep: a slow web hook must not hold up what takes back lost runs."""
@@ -170,10 +194,13 @@ class Supervisor:
 
     async def _listen(self) -> None:
         async for run_id in wake.run_hints():
-            port = self._ports.get(run_id)
-            if port is not None:
-                port.poke()
-                self._loop.create_task(self._beat_once())
+            self._hear(run_id)
+
+    def _hear(self, run_id: str) -> None:
+        port = self._ports.get(run_id)
+        if port is not None:
+            port.poke()
+            self._hinted.set()
 
     def leave(self) -> Future[None]:
         """On SIGTERM: take nothing new, park everything; the runs go on elsewhere."""

@@ -20,7 +20,8 @@ from tasks_app.management import browser, credentials, layout, leftovers, ports,
 from tasks_app.management.embedded import EmbeddedServer
 from tasks_app.management.locks import FileLock
 from tasks_app.management.screen import Screen
-from tasks_app.management.supervise import Service, Supervisor
+from tasks_app.management.service import Service
+from tasks_app.management.supervise import Supervisor
 from tasks_app.selectors import access, teams
 
 READY_S = 60.0
@@ -109,7 +110,7 @@ class _Desk:
         self.options, self.screen, self.home, self.listener = options, screen, home, listener
         self.server = EmbeddedServer(home, Path(settings.VALKEY_SOCKET)) if settings.REDIS_EMBEDDED else None
         socket = self.server.socket if self.server is not None else None
-        self.supervisor = Supervisor(self._services(), self._tell, home, socket)
+        self.supervisor = Supervisor(self._services(), self._tell, home, socket, spares=True)
         self._silent_looks = 0
         self._pinged_at = 0.0
         self._page: Path | None = None

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tasks_app.management.supervise import Service
+from tasks_app.management.service import Service
 
 ROOT = Path(__file__).resolve().parents[2]
 WEB_OPTIONS = (
@@ -18,6 +18,7 @@ WEB_OPTIONS = (
     "--no-server-name",
 )  # fmt: skip
 WORKER_OPTIONS = ("--pool", "threads", "--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING")
+WORKER_LOADS = ("tasks_app.jobs", "dashboard.celery", "celery.bin.celery")
 
 
 def web(port: int, *, home: Path, env: Mapping[str, str], number: int = 1, fd: int | None = None) -> Service:
@@ -45,7 +46,7 @@ def worker(number: int, *, slots: int, home: Path, env: Mapping[str, str]) -> Se
         *WORKER_OPTIONS,
     )
     title = "worker" if number == 1 else f"worker {number}"
-    return Service(title, argv, home / "log" / f"worker-{number}.log", env, ROOT)
+    return Service(title, argv, home / "log" / f"worker-{number}.log", env, ROOT, loads=WORKER_LOADS)
 
 
 def environment(*, home: Path, rehearse: bool) -> dict[str, str]:

@@ -22,13 +22,14 @@ def spawn(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     keep: Sequence[int] = (),
+    stdin: int = subprocess.DEVNULL,
 ) -> subprocess.Popen[bytes]:
     """Start a process as leader of its own session, its output appended to `log`; it inherits the open files `keep`."""
     log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with log.open("ab") as file:
         return subprocess.Popen(
             list(argv),
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=file,
             stderr=file,
             env=env,

@@ -4,33 +4,25 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tasks_app.management import processes, watchdog
+from tasks_app.management.service import Service
+from tasks_app.management.spare import Spare
 
 STEADY_S = 10.0
 """A process that lived this long was well: its next death counts as the first."""
 MAX_PAUSE_S = 30.0
 TELL_AFTER = 3
 """From this many quick deaths on, the end of the log is shown with each."""
+SPARE_AFTER_S = 5.0
+"""A spare is made when nothing has been started for so long: loading it must not hold up what starts."""
 MAX_LOG_BYTES = 5 * 1024 * 1024
 KEPT_LOGS = 3
 
 Tell = Callable[[str, Sequence[str]], None]
-
-
-@dataclass(frozen=True)
-class Service:
-    """One process to keep alive."""
-
-    name: str
-    argv: tuple[str, ...]
-    log: Path
-    env: Mapping[str, str]
-    cwd: Path
-    keep: tuple[int, ...] = ()  # open files that it inherits
 
 
 @dataclass
@@ -65,16 +57,22 @@ def turn_over(log: Path, *, limit: int = MAX_LOG_BYTES, kept: int = KEPT_LOGS) -
 
 @dataclass
 class Supervisor:
-    """Starts services in order, restarts what dies in `look`, ends them in `stop`. `tell` gets a sentence and log lines."""
+    """Starts services in order, restarts what dies in `look`, ends them in `stop`. `tell` gets a sentence and log lines.
+
+    `spares`: one process is kept ready for a service that loads for long; it takes the place of the next of them that dies.
+    """
 
     services: Sequence[Service]
     tell: Tell
     home: Path
     socket: Path | None = None  # of the embedded server, for the watchdog
     clock: Callable[[], float] = time.monotonic
+    spares: bool = False
     children: list[Child] = field(default_factory=list, init=False)
     _watchdog: subprocess.Popen[bytes] | None = field(default=None, init=False)
     _logs_looked_at: float = field(default=0.0, init=False)
+    _spare: Spare | None = field(default=None, init=False)
+    _started_at: float = field(default=0.0, init=False)  # the last start of anything
 
     def start(self) -> None:
         """Start everything once."""
@@ -87,6 +85,8 @@ class Supervisor:
         """Look at each process once: restart what died and is due, tell about it, keep the watchdog informed."""
         for child in self.children:
             self._look_at(child)
+        if self.spares and self.clock() - self._started_at > SPARE_AFTER_S:
+            self._keep_a_spare()
         if self._watchdog is None or self._watchdog.poll() is not None:
             self._inform_watchdog()
         if self.clock() - self._logs_looked_at > 5:
@@ -97,7 +97,8 @@ class Supervisor:
     def stop(self, *, patience_s: float) -> None:
         """End all groups together: TERM, then KILL after `patience_s`; then tell the watchdog that nothing is left to do."""
         running = [child.process for child in self.children if child.process is not None]
-        self.children = []
+        running += [self._spare.process] if self._spare is not None else []
+        self.children, self._spare = [], None
         processes.end_groups([process.pid for process in running], patience_s=patience_s)
         for process in running:
             process.poll()  # no zombie is left behind
@@ -140,13 +141,32 @@ class Supervisor:
 
     def _start(self, child: Child) -> None:
         service = child.service
-        child.process = processes.spawn(service.argv, log=service.log, env=service.env, cwd=service.cwd, keep=service.keep)
-        child.started_at = self.clock()
+        child.process = self._from_spare(service) or processes.spawn(
+            service.argv, log=service.log, env=service.env, cwd=service.cwd, keep=service.keep
+        )
+        child.started_at = self._started_at = self.clock()
         self._inform_watchdog()
+
+    def _from_spare(self, service: Service) -> subprocess.Popen[bytes] | None:
+        """The waiting spare as this service, where it can be that."""
+        process = self._spare.become(service) if self._spare is not None else None
+        if process is not None:
+            self._spare = None
+        return process
+
+    def _keep_a_spare(self) -> None:
+        if self._spare is not None and self._spare.lives():
+            return
+        for child in self.children:
+            if child.service.loads:
+                self._spare, self._started_at = Spare(child.service), self.clock()
+                self._inform_watchdog()
+                return
 
     def groups(self) -> list[int]:
         """Return the process groups that run now."""
-        return [child.process.pid for child in self.children if child.process is not None]
+        serving = [child.process.pid for child in self.children if child.process is not None]
+        return serving + ([self._spare.process.pid] if self._spare is not None and self._spare.lives() else [])
 
     def _inform_watchdog(self) -> None:
         if self._watchdog is None or self._watchdog.poll() is not None:

@@ -10,6 +10,7 @@ from tasks_app.domain.criteria import Proof, Result, read, unmet
 from tasks_app.domain.statuses import OPEN_RUN, REASON_HELP, AgentStatus, Reason, RunStatus, TaskStatus
 from tasks_app.models import Agent, Dependency, Run, Task, TaskRule
 from tasks_app.selectors import tasks
+from tasks_app.selectors.look import once_of
 from tasks_app.selectors.states import ContextUse
 from tasks_app.selectors.tasks import Link, TaskCard
 
@@ -123,6 +124,7 @@ def team_of(task_id: int) -> int | None:
     return Task.objects.filter(pk=task_id).values_list("team_id", flat=True).first()
 
 
+@once_of
 def page(task_id: int) -> TaskPage | None:
     """Return a task with its surroundings, or None; a constant number of queries."""
     card = tasks.one(task_id)
@@ -158,6 +160,7 @@ def open_run(task_id: int) -> str | None:
     return Run.objects.filter(task_id=task_id, status__in=open_).values_list("pk", flat=True).first()
 
 
+@once_of
 def of_task(task_id: int) -> list[Attempt]:
     """Return the attempts of a task, oldest first; one query."""
     return [_attempt(run) for run in Run.objects.filter(task_id=task_id).select_related("agent", "task").order_by("attempt")]

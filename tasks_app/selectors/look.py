@@ -47,6 +47,23 @@ def once(read: Callable[[Collection[int]], T]) -> Callable[[Collection[int]], T]
     return inner
 
 
+def once_of(read: Callable[[int], T]) -> Callable[[int], T]:
+    """The same for a function of one id."""
+
+    @wraps(read)
+    def inner(pk: int, /) -> T:
+        look = _current.get()
+        if look is None:
+            return read(pk)
+        key = (read, pk)
+        if key not in look:
+            look[key] = read(pk)
+        found: T = look[key]
+        return found
+
+    return inner
+
+
 def shelf(name: Hashable) -> dict[Any, Any]:
     """Return what was put under that name in this look, to be read and filled; an empty one outside of a look."""
     look = _current.get()

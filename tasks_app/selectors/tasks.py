@@ -16,6 +16,7 @@ from tasks_app.domain.statuses import AgentStatus, RunStatus, TaskStatus
 from tasks_app.models import Agent, Dependency, Task
 from tasks_app.selectors import agents
 from tasks_app.selectors.agents import OpenAsk, OpenRun
+from tasks_app.selectors.look import once_of
 from tasks_app.selectors.states import ContextUse, TaskState, over_time, with_state
 from tasks_app.selectors.task_reasons import Crew, reason
 
@@ -147,6 +148,7 @@ def of_teams(team_ids: Collection[int], *, states: Collection[TaskState] = tuple
     return cards
 
 
+@once_of
 def one(task_id: int) -> TaskCard | None:
     """Return one task, seen within its whole team; None where there is none. Six queries."""
     found = _load(Task.objects.filter(pk=task_id))

@@ -1,5 +1,6 @@
 """Messages: notes between agents, or between the lead and an agent; each is handed over exactly once."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -81,8 +82,7 @@ def post(team_id: int, draft: Draft, *, sender_agent_id: int | None, to: str, ac
     made = _store(
         team_id, pairs, Draft(body, priority, "", draft.no_reply or (to_all and bool(sender_agent_id)), key), parent, depth
     )
-    for message in made:
-        _tell(message, actor)
+    _tell(team_id, made, actor)
     if parent is not None:
         Message.objects.filter(pk=parent.pk, answered_at=None).update(answered_at=made[0].created_at)
     return made
@@ -114,14 +114,16 @@ def _store(team_id: int, pairs: list[Ends], draft: Draft, parent: Message | None
     )
 
 
-def _tell(message: Message, actor: str) -> None:
-    data = {"message": message.pk, "sender": message.sender_name, "recipient": message.recipient_name}
-    events.append(message.team_id, EventKind.MESSAGE_SENT, actor=actor, keys=_touched(message), data=data)
-    if message.priority == Priority.STATUS:
-        return
-    run = Run.objects.filter(agent_id=message.recipient_id or 0, status=RunStatus.RUNNING.value).first()
-    if run is not None:
-        transaction.on_commit(partial(wake.run, run.pk), robust=True)
+def _tell(team_id: int, made: Sequence[Message], actor: str) -> None:
+    """An event for each, and a hint to the runs of those who are to read it now."""
+    for message in made:
+        data = {"message": message.pk, "sender": message.sender_name, "recipient": message.recipient_name}
+        events.append(team_id, EventKind.MESSAGE_SENT, actor=actor, keys=_touched(message), data=data)
+    hear = [message.recipient_id for message in made if message.recipient_id and message.priority != Priority.STATUS]
+    if hear:
+        working = Run.objects.filter(team_id=team_id, agent_id__in=hear, status=RunStatus.RUNNING.value)
+        for run_id in working.values_list("pk", flat=True):
+            transaction.on_commit(partial(wake.run, run_id), robust=True)
 
 
 def _touched(message: Message) -> set[str]:
@@ -155,8 +157,9 @@ def take_due(agent_id: int, *, run_id: str, fence: int) -> list[Message]:
 def _take(waiting: QuerySet[Message], agent_id: int, run_id: str, fence: int) -> list[Message]:
     _hold(agent_id, run_id, fence)
     due = list(waiting.all())
+    taken = Message.objects.filter(pk__in=[message.pk for message in due])
+    taken.update(delivered_at=timezone.now(), delivered_run=run_id, delivered_fence=fence)
     for message in due:
-        Message.objects.filter(pk=message.pk).update(delivered_at=timezone.now(), delivered_run=run_id, delivered_fence=fence)
         events.append(
             message.team_id,
             EventKind.MESSAGE_DELIVERED,
@@ -229,7 +232,7 @@ def pass_on(message_id: str, *, team_id: int, actor: str) -> Message:
         raise Conflict("This message was dealt with already.")
     draft = Draft(message.body, message.priority, "", message.no_reply)
     (passed,) = _store(team_id, [Ends(message.sender, target)], draft, None, message.depth)
-    _tell(passed, actor)
+    _tell(team_id, [passed], actor)
     return passed
 
 

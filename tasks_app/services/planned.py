@@ -1,5 +1,7 @@
 """What a plan gives a new team: its tasks, in order, and what it shares from the start."""
 
+from collections.abc import Sequence
+
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.plan_model import Plan
 from tasks_app.models import Team
@@ -16,13 +18,14 @@ def fill(team: Team, plan: Plan, *, actor: str) -> None:
 def _make_tasks(team: Team, plan: Plan, actor: str) -> None:
     ids = teams.agent_ids(team.pk)
     made: dict[int, int] = {}
-    for place in _in_order(plan):
+    needs = plan.needs()
+    for place in _in_order(needs):
         task = plan.tasks[place]
         draft = Draft(
             title=task.title,
             description=task.description,
             criteria=task.stored_criteria,
-            depends_on=tuple(made[n] for n in plan.needs(task)),
+            depends_on=tuple(made[n] for n in needs[place]),
             key=task.key or "",
             type=task.type,
             role=task.role or "",
@@ -48,14 +51,14 @@ def _share_context(team: Team, plan: Plan, actor: str) -> None:
         context.share(team.pk, name=name, value=value, by=by)
 
 
-def _in_order(plan: Plan) -> list[int]:
+def _in_order(needs: Sequence[Sequence[int]]) -> list[int]:
     """Places of the tasks, as written where possible, each after what it depends on."""
-    order: list[int] = []
-    left = list(range(len(plan.tasks)))
+    order: dict[int, None] = {}
+    left = list(range(len(needs)))
     while left:
-        free = [place for place in left if all(n in order for n in plan.needs(plan.tasks[place]))]
-        if not free:
+        free = next((place for place in left if all(n in order for n in needs[place])), None)
+        if free is None:
             raise Invalid("The tasks depend on each other in a circle.", field="tasks")
-        order += free[:1]
-        left.remove(free[0])
-    return order
+        order[free] = None
+        left.remove(free)
+    return list(order)

@@ -1,9 +1,11 @@
 """Scheduling: which ready task goes to which agent, and what follows a failure. Idempotent; any process may tick."""
 
 import logging
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from tasks_app.domain.errors import Conflict
@@ -34,8 +36,9 @@ def tick(team_id: int) -> list[str]:
     free = [a for a in Agent.objects.filter(team_id=team_id, status=AgentStatus.ACTIVE.value) if a.pk not in busy]
     started = []
     ready = tasks.ready(team_id) if slots > 0 and free else []
+    tried = _tried(ready)
     for task in [] if overruns.holds(team, ready) else ready:
-        agent = choose(task, free)
+        agent = choose(task, free, tried=tried[task.pk])
         if agent is None:
             continue
         free.remove(agent)
@@ -49,19 +52,28 @@ def tick(team_id: int) -> list[str]:
     return started
 
 
-def suitable(task: Task, agents: Sequence[Agent]) -> list[Agent]:
-    """Agents that may do the task, best first: its assignee; else its role; those who have not tried it yet first."""
+def suitable(task: Task, agents: Sequence[Agent], *, tried: Collection[int]) -> list[Agent]:
+    """Agents that may do the task, best first: its assignee; else its role; those who have not `tried` it yet (ids) first."""
     if task.assignee_id:
         return [a for a in agents if a.pk == task.assignee_id]
-    tried = set(Run.objects.filter(task=task, status=RunStatus.FAILED.value).values_list("agent_id", flat=True))
     fitting = [a for a in agents if not task.role or a.role == task.role]
     return sorted(fitting, key=lambda a: (a.pk in tried, a.used_tokens, a.position))
 
 
-def choose(task: Task, free: Sequence[Agent]) -> Agent | None:
+def choose(task: Task, free: Sequence[Agent], *, tried: Collection[int]) -> Agent | None:
     """The free agent that gets the task, or None."""
-    found = suitable(task, free)
+    found = suitable(task, free, tried=tried)
     return found[0] if found else None
+
+
+def _tried(ready: Sequence[Task]) -> dict[int, set[int]]:
+    """Who has failed at each of these tasks: task id → ids of agents."""
+    tried: dict[int, set[int]] = defaultdict(set)
+    if open_to_all := [task.pk for task in ready if not task.assignee_id]:
+        failed = Run.objects.filter(task_id__in=open_to_all, status=RunStatus.FAILED.value)
+        for task_id, agent_id in failed.values_list("task_id", "agent_id"):
+            tried[task_id].add(agent_id)
+    return tried
 
 
 def _stop_cancelled(team_id: int) -> None:
@@ -80,7 +92,12 @@ def _note_end(team: Team) -> None:
 
 
 def _settle_failures(team: Team) -> None:
-    for task in Task.objects.select_related("assignee").filter(team=team, status=TaskStatus.PENDING.value, failed=True):
+    """Those that the lead was asked about already wait for the answer: nothing is worked out for them again."""
+    asked = Decision.objects.filter(
+        task=OuterRef("pk"), run=None, kind=DecisionKind.ESCALATION.value, status=DecisionStatus.OPEN.value
+    )
+    failed = Task.objects.select_related("assignee").filter(team=team, status=TaskStatus.PENDING.value, failed=True)
+    for task in failed.exclude(Exists(asked)):
         _settle_failure(team, task)
 
 

@@ -1,5 +1,6 @@
 """Talk: how a team talks (hub or mesh), whom a name means, and the guard against loops."""
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from datetime import timedelta
@@ -137,12 +138,12 @@ def guard(team_id: int, pairs: Collection[Ends], *, depth: int) -> None:
     People are never refused. Raises `TooMany`.
     """
     limits = settings(team_id)
-    since = clock.now() - timedelta(seconds=messaging.RATE_S)
+    lately = _sent_lately({pair.sender.pk for pair in pairs if pair.sender})
     for pair in pairs:
         if pair.sender is None:
             continue
         name = pair.recipient.name if pair.recipient else messaging.LEAD
-        sent = Message.objects.filter(sender=pair.sender, recipient=pair.recipient, created_at__gt=since).count()
+        sent = lately[pair.sender.pk, pair.recipient.pk if pair.recipient else None]
         if sent >= limits.per_minute:
             raise TooMany(
                 f"You have sent {name} {sent} messages within a minute; no more are taken now. Go on with your work, and put "
@@ -155,6 +156,15 @@ def guard(team_id: int, pairs: Collection[Ends], *, depth: int) -> None:
                 "or use Escalate with the options.",
                 field="to",
             )
+
+
+def _sent_lately(senders: Collection[int]) -> Counter[tuple[int | None, int | None]]:
+    """How many messages these agents have sent within the last minute: (sender, recipient) → number."""
+    if not senders:
+        return Counter()
+    since = clock.now() - timedelta(seconds=messaging.RATE_S)
+    sent = Message.objects.filter(sender_id__in=senders, created_at__gt=since)
+    return Counter(sent.values_list("sender_id", "recipient_id"))
 
 
 @transaction.atomic

@@ -62,6 +62,12 @@ def gone_from(host: str, *, alive: str) -> list[str]:
     return [name for name in holders if name != alive and not lives(name)]
 
 
+def siblings(host: str, *, of: str) -> set[str]:
+    """Names of the other workers of this host whose process lives."""
+    others = Worker.objects.filter(host=host).exclude(name=of).values_list("name", flat=True)
+    return {name for name in others if lives(name)}
+
+
 def lives(name: str) -> bool:
     """`host:pid:start` names a live process only when a process of that pid started at that moment."""
     rest, _, start = name.rpartition(":")

@@ -13,7 +13,21 @@ from bench import cluster
 from bench.place import ROOT
 from bench.registry import BENCHES
 
-NAMES = {"live", "fanout", "approve", "recover", "overhead", "record", "schedule", "pages", "parked", "chaos", "soak", "rolling"}
+NAMES = {
+    "live",
+    "fanout",
+    "approve",
+    "recover",
+    "overhead",
+    "record",
+    "schedule",
+    "pages",
+    "parked",
+    "chaos",
+    "soak",
+    "rolling",
+    "flood",
+}
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -63,7 +63,7 @@ def test_order_is_kept_and_dependencies_are_found_by_key_or_title_whatever_the_c
     }
     found = parse(document)
     assert [task.title for task in found.tasks] == ["Schema", "API", "Tests"]
-    assert found.needs(found.tasks[2]) == (1, 0)
+    assert found.needs()[2] == (1, 0)
     assert [task.label for task in found.tasks] == ["a", "API", "Tests"]
 
 
@@ -276,7 +276,7 @@ def test_a_plan_is_taken_exactly_when_its_graph_has_no_cycle(edges):
         assert all("depends on itself" in problem.message or "cycle" in problem.message for problem in problems(document))
     else:
         found = parse(document)
-        assert [list(found.needs(task)) for task in found.tasks] == list(deps.values())
+        assert [list(needs) for needs in found.needs()] == list(deps.values())
 
 
 JSON = st.recursive(

@@ -1,6 +1,7 @@
 """The bridge to the database: patient with a restart, and no longer than the leases last."""
 
 import asyncio
+import threading
 
 import pytest
 from django.db import InterfaceError, OperationalError
@@ -50,3 +51,22 @@ def test_calls_run_beside_the_loop():
         return await asyncio.gather(db.call(failing(0, None)), db.call(failing(0, None)))
 
     assert [found[0] for found in asyncio.run(both())] == ["answer", "answer"]
+
+
+@pytest.mark.django_db
+def test_on_sqlite_what_all_runs_write_goes_one_after_another_and_keeps_no_thread_waiting():
+    together = threading.Barrier(2)
+
+    def meet():
+        try:
+            together.wait(0.2)
+        except threading.BrokenBarrierError:
+            return "alone"
+        return "two at a time"
+
+    async def both(way):
+        return await asyncio.gather(way(meet), way(meet))
+
+    assert set(asyncio.run(both(db.call))) == {"two at a time"}
+    expected = "alone" if db.connection.vendor == "sqlite" else "two at a time"
+    assert set(asyncio.run(both(db.in_line))) == {expected}

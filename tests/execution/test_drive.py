@@ -1,6 +1,7 @@
 """Driving a life from the claim to its end, with a runner that is played instead of a Claude process."""
 
 import asyncio
+import threading
 
 import pytest
 
@@ -8,7 +9,7 @@ from tasks_app.domain.statuses import DecisionKind, Reason
 from tasks_app.execution import db, spec
 from tasks_app.models import Decision, Run, Step, Team
 from tasks_app.runners.port import Directive, Outcome, OutcomeKind, Parked
-from tasks_app.services import actions, messages, runs
+from tasks_app.services import actions, messages, runs, workspaces
 from tests.execution.lives import ENDED, Scripted, drive_on, eventually, outcome, reports, say
 from tests.services import world
 
@@ -59,6 +60,19 @@ def test_what_an_earlier_life_had_reported_is_not_done_again(crew):
     runs.report(held.id, held.fence, {"status": "completed", "evidence": {"1": "yes"}, "summary": "s"})
     drive_on(world.next_life(held))
     assert crew.task().status == "completed"
+
+
+def test_git_holds_up_none_of_the_threads_that_record_what_runs_do(crew, monkeypatch):
+    snapshot, threads = workspaces.snapshot, []
+
+    def noted(*given):
+        threads.append(threading.current_thread().name)
+        return snapshot(*given)
+
+    monkeypatch.setattr(workspaces, "snapshot", noted)
+    drive_on(crew.claim(), nothing, nothing)
+    assert len(threads) == 2, "at the begin, and for the report of the failure"
+    assert all(name.startswith("crewdesk-db-aside") for name in threads), threads
 
 
 def test_a_fault_of_our_own_fails_the_attempt_in_words(crew):

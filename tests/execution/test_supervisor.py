@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -14,7 +16,7 @@ from tasks_app.domain.statuses import Reason
 from tasks_app.execution import supervisor
 from tasks_app.models import Decision, Run, Step, Worker
 from tasks_app.runners.port import Directive, Outcome, OutcomeKind
-from tasks_app.services import actions, decisions, runs, workers
+from tasks_app.services import actions, decisions, recovery, runs, tasks, workers
 from tests.execution.lives import Scripted, reports, say
 from tests.hooks import listening
 from tests.services import world
@@ -107,6 +109,28 @@ def test_its_heart_keeps_the_lease_and_brings_the_stop(worker, crew):
     assert (Run.objects.get().status, Run.objects.get().detail) == ("killed", "Stopped by ada.")
 
 
+def test_many_hints_at_once_are_answered_by_few_beats(worker, crew, monkeypatch):
+    monkeypatch.setattr(supervisor, "HEARTBEAT_S", 60.0)
+    plays(waits)
+    run_id, thread = nudged(worker, crew)
+    until(lambda: Step.objects.exists())
+    beats, heartbeat = [], workers.heartbeat
+
+    def counted(*given, **more):
+        beats.append(given)
+        return heartbeat(*given, **more)
+
+    monkeypatch.setattr(workers, "heartbeat", counted)
+    for _ in range(100):
+        worker._loop.call_soon_threadsafe(worker._hear, run_id)
+    until(lambda: beats)
+    actions.stop_run(run_id, actor="user:ada")
+    worker._loop.call_soon_threadsafe(worker._hear, run_id)
+    thread.join(20)
+    assert Run.objects.get().status == "killed"
+    assert len(beats) <= 5
+
+
 def test_a_run_that_was_taken_over_is_given_up(worker, crew):
     plays(waits)
     run_id, thread = nudged(worker, crew)
@@ -160,6 +184,38 @@ def test_a_sweep_finds_what_no_nudge_reached(quick, crew, hints, monkeypatch):
     plays(reports("completed", evidence={"1": "yes"}))
     with living():
         until(lambda: Run.objects.get(pk=run.pk).status == "completed")
+
+
+def test_a_sibling_that_dies_is_seen_by_its_process_and_its_run_goes_on_here_at_once(worker, crew, monkeypatch):
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as sibling:
+        name = f"{worker.host}:{sibling.pid}:{workers._start(sibling.pid)}"
+        Worker.objects.create(name=name, host=worker.host, pid=sibling.pid, started_at=world.now(), seen_at=0, slots=1)
+        held = crew.claim(worker=name)
+        Run.objects.filter(pk=held.id).update(host=worker.host)
+        worker._sweep_once()
+        monkeypatch.setattr(recovery, "sweep", lambda: pytest.fail("nobody may wait for a sweep"))
+        sibling.kill()
+        until(lambda: Run.objects.get().status == "pending")
+    assert Run.objects.get().reason == "worker_lost"
+
+
+def test_a_nudge_that_finds_every_place_taken_waits_for_the_next_and_celery_hears_when_there_is_one(worker, crew):
+    told = threading.Event()
+    worker.on_room = told.set
+    plays(waits, reports("completed", evidence={"1": "yes"}))
+    first, thread = nudged(worker, crew)
+    until(lambda: Step.objects.exists())
+    worker.slots = 1
+    assert (worker.room(), told.is_set()) == (0, False)
+    task = tasks.create(crew.team.pk, tasks.Draft("Second", criteria=("It works.",), role="builder"), actor="system")
+    second = runs.claim_task(task.pk, agent_id=crew.agents[1].pk, actor="system")
+    waiting = threading.Thread(target=worker.run, args=(second.pk,))
+    waiting.start()
+    actions.stop_run(first, actor="user:ada")
+    thread.join(20)
+    waiting.join(20)
+    assert told.is_set()
+    assert Run.objects.get(pk=second.pk).status == "completed"
 
 
 def test_a_worker_that_starts_takes_back_what_the_dead_of_its_host_held(crew, worker):

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import psutil
 
+from tasks_app.management import spare
+
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = {"web": "daphne", "worker": "celery", "valkey": "valkey-server", "watchdog": "tasks_app.management.watchdog"}
 
@@ -69,7 +71,7 @@ class RunningDesk:
             try:
                 line = " ".join(process.cmdline())
                 ours = str(self.home) in line or process.environ().get("CREWDESK_HOME") == str(self.home)
-                if ours and WORDS[name] in line and process.status() != psutil.STATUS_ZOMBIE:
+                if ours and WORDS[name] in line and process.status() != psutil.STATUS_ZOMBIE and not spare.waits(process):
                     found.append(process.pid)
             except psutil.Error:
                 continue

@@ -58,7 +58,7 @@ def play(workspace: Path, task: str, *, attempt: int = 1, branch: int = 0) -> li
 def test_the_plan_has_five_tasks_and_four_agents_two_at_a_time() -> None:
     plan, source = plan_files.read(BILLING / "plan.yaml")
     assert (len(plan.tasks), len(plan.agents), plan.limits.parallel) == (5, 4, 2)
-    assert plan.needs(plan.tasks[3]) == (0, 1)
+    assert plan.needs()[3] == (0, 1)
     assert [agent.name for agent in plan.agents if agent.plan_mode] == ["cleo"]
     assert all(SCRIPT.part_for(agent="x", key=task.key or "") for task in plan.tasks)
     assert source.script

@@ -10,8 +10,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tasks_app.management.supervise import Service, Supervisor, pause_s, turn_over
-from tests.management.desks import wait_for
+from tasks_app.management import spare
+from tasks_app.management.service import Service
+from tasks_app.management.supervise import SPARE_AFTER_S, Supervisor, pause_s, turn_over
+from tests.management.desks import ROOT, wait_for
 
 SLEEPER = (
     "import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']); time.sleep(600)"
@@ -124,3 +126,66 @@ def test_a_long_log_is_turned_over_and_its_writer_goes_on_in_the_new_one(tmp_pat
     assert log.read_bytes() == b"after"
     assert [path.read_bytes()[-1:] for path in sorted(tmp_path.glob("a.log.*"))] == [b"3", b"2", b"1"]
     assert not turn_over(log, limit=50)
+
+
+SLOW = """
+import json.tool, sys, time
+print("serves", sys.argv[1:], repr(sys.stdin.read()), flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def ready(tmp_path: Path) -> Iterator[Supervisor]:
+    """A supervisor of a service that is worth a spare, and its spare."""
+    (tmp_path / "slow.py").write_text(SLOW)
+    env = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"} | {"PYTHONPATH": str(ROOT)}
+    argv = (sys.executable, "-m", "slow", "--number", "1")
+    slow = Service("thing", argv, tmp_path / "log" / "thing.log", env, tmp_path, loads=("json.tool",))
+    clock = Clock()
+    supervisor = Supervisor([slow], Told(), tmp_path, clock=clock, spares=True)
+    supervisor.start()
+    supervisor.look()
+    assert len(supervisor.groups()) == 1, "what starts is not held up by loading a spare"
+    clock.now += SPARE_AFTER_S + 1
+    supervisor.look()
+    yield supervisor
+    supervisor.stop(patience_s=1)
+
+
+def kill(supervisor: Supervisor, group: int) -> None:
+    os.killpg(group, signal.SIGKILL)
+    wait_for(lambda: supervisor.look() or group not in supervisor.groups(), seconds=5)
+
+
+def test_a_spare_becomes_the_service_that_dies_with_its_arguments_and_its_log(ready: Supervisor, tmp_path: Path) -> None:
+    log = tmp_path / "log" / "thing.log"
+    wait_for(lambda: log.read_text().count("serves") == 1, seconds=10)
+    first, waiting = ready.groups()
+    assert spare.waits(psutil.Process(waiting))
+    kill(ready, first)
+    assert ready.groups() == [waiting]
+    wait_for(lambda: log.read_text().count("serves ['--number', '1'] ''") == 2, seconds=10)
+
+
+def test_the_next_death_finds_the_next_spare_and_without_one_the_service_starts_as_any_other(ready: Supervisor) -> None:
+    first, waiting = ready.groups()
+    kill(ready, waiting)
+    assert ready.groups() == [first], "it is made again in time, not at once"
+    kill(ready, first)
+    (third,) = ready.groups()
+    ready.clock.now += SPARE_AFTER_S + 1  # type: ignore[attr-defined]
+    ready.look()
+    assert len(ready.groups()) == 2
+    kill(ready, third)
+    assert len(ready.groups()) == 1
+
+
+def test_a_spare_that_nobody_needs_any_more_ends_whether_it_is_told_or_not(ready: Supervisor, tmp_path: Path) -> None:
+    alone = spare.Spare(ready.children[0].service)
+    alone.process.stdin.close()  # as when `up` is killed
+    assert alone.process.wait(10) == 0
+    assert alone.become(ready.children[0].service) is None
+    _, waiting = ready.groups()
+    ready.stop(patience_s=5)
+    assert not psutil.pid_exists(waiting)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import psutil
 
+from tasks_app.management import spare
+
 KINDS = ("worker", "claude", "web", "valkey")
 WORDS = {"worker": "celery", "claude": "--output-format", "web": "daphne", "valkey": "valkey-server"}
 
@@ -22,7 +24,7 @@ def of_home(home: Path, kind: str) -> list[int]:
         try:
             line = " ".join(process.cmdline())
             ours = str(home) in line or str(home) in " ".join(process.environ().values())
-            if ours and WORDS[kind] in line and process.status() != psutil.STATUS_ZOMBIE:
+            if ours and WORDS[kind] in line and process.status() != psutil.STATUS_ZOMBIE and not spare.waits(process):
                 found.append(process.pid)
         except psutil.Error:
             continue

@@ -3,7 +3,7 @@
 import pytest
 
 from tasks_app.models import Team
-from tasks_app.selectors import agents, look, teams
+from tasks_app.selectors import agents, attempts, look, tasks, teams
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db
@@ -51,3 +51,13 @@ def test_agents_read_with_their_team_are_not_read_again_one_by_one(pair, django_
             assert set(agents.by_ids([known[0].pk, other.pk])) == {known[0].pk, other.pk}
     with django_assert_num_queries(3):
         assert agents.by_ids([known[0].pk])
+
+
+def test_the_blocks_of_a_tasks_page_read_their_task_once(django_assert_num_queries):
+    pk = make.TaskFactory().pk
+    with look.through({}):
+        found = attempts.page(pk)
+        runs = attempts.of_task(pk)
+        with django_assert_num_queries(0):
+            assert (attempts.page(pk), tasks.one(pk), attempts.of_task(pk)) == (found, found.card, runs)
+    assert tasks.one(pk) is not found.card

@@ -40,11 +40,12 @@ def hints(monkeypatch: pytest.MonkeyPatch) -> Hints:
 def database_threads(transactional_db: None) -> Iterator[None]:
     """A real database for `execution.db`, whose threads keep connections: they are given back afterwards."""
     yield
-    barrier = threading.Barrier(db.THREADS)
+    for pool, threads in ((db._pool, db.THREADS), (db._aside, db.ASIDE_THREADS), (db._line, 1)):
+        barrier = threading.Barrier(threads)
+        for done in [pool.submit(_give_back, barrier) for _ in range(threads)]:
+            done.result(20)
 
-    def give_back() -> None:
-        barrier.wait(10)
-        connection.close()
 
-    for done in [db._pool.submit(give_back) for _ in range(db.THREADS)]:
-        done.result(20)
+def _give_back(barrier: threading.Barrier) -> None:
+    barrier.wait(10)
+    connection.close()

@@ -1,6 +1,8 @@
 """Scheduling: ready tasks to free agents, failures by the team's policy, then one question to the lead."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from tasks_app.domain.errors import Conflict
 from tasks_app.domain.statuses import Reason
@@ -8,7 +10,7 @@ from tasks_app.models import Agent, Event, Run, Task, Team
 from tasks_app.services import actions, recovery, runs, scheduling, steps, tasks
 from tests import factories
 from tests.services import world
-from tests.services.failing import fail, open_run, take_any
+from tests.services.failing import fail, fail_for_good, open_run, take_any
 
 pytestmark = pytest.mark.django_db
 
@@ -174,3 +176,27 @@ def test_a_run_ends_with_its_words_cleaned_and_masked_and_its_task_told():
     assert (run.lease_until, run.pid, run.ended_at is None) == (0, 0, False)
     assert world.kinds(crew.team)[-2:] == ["run.failed", "task.released"]
     assert Event.objects.get(kind="run.failed").data["reason"] == "reported"
+
+
+def _queries(team):
+    with CaptureQueriesContext(connection) as found:
+        assert scheduling.tick(team.pk) == []
+    return len(found)
+
+
+def test_a_tick_asks_as_much_for_many_tasks_that_nobody_can_take_as_for_one():
+    def stuck(tasks):
+        crew = world.make(agents=1, titles=[f"T{n}" for n in range(tasks)])
+        Task.objects.filter(team=crew.team).update(role="painter")
+        return crew.team
+
+    assert _queries(stuck(20)) == _queries(stuck(1))
+
+
+def test_a_failure_that_the_lead_was_asked_about_is_not_worked_out_again_at_each_tick():
+    crew = world.make(agents=2)
+    nothing = _queries(world.make(titles=()).team)
+    fail_for_good(crew)
+    before = world.frozen(crew.team)
+    assert _queries(crew.team) <= nothing
+    assert world.frozen(crew.team) == before

@@ -3,7 +3,9 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.db.models import F
+from django.test.utils import CaptureQueriesContext
 
 from tasks_app.domain.errors import Conflict, Forbidden, Invalid, NotFound, TooLarge, TooMany
 from tasks_app.models import Event, Message
@@ -263,3 +265,22 @@ def test_the_seconds_count_from_the_life_that_was_stopped_where_the_message_is_o
     held = crew.claim(1, 1)
     messages.note_stopped(held.agent_id, run_id=held.id, fence=held.fence)
     assert now(sent).stop_s < 60
+
+
+# -- what it costs
+
+
+def test_everyone_is_written_to_and_takes_over_with_two_statements_for_each_event_and_no_more():
+    def queries(agents):
+        crew = world.make(agents=agents + 1)
+        with CaptureQueriesContext(connection) as sent:
+            send(crew, sender=0, to="all")
+        for n in range(agents):
+            send(crew, body=f"Number {n}.")
+        held = crew.claim(agent=1)
+        with CaptureQueriesContext(connection) as taken:
+            assert len(take(held)) == agents + 1
+        return len(sent), len(taken)
+
+    (sent_two, took_two), (sent_nine, took_nine) = queries(2), queries(9)
+    assert (sent_nine - sent_two, took_nine - took_two) == (2 * 7, 2 * 7)
