@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from tasks_app.decision_kinds import registry
 from tasks_app.decision_kinds.base import ANSWERED, REPEAT, Given
 from tasks_app.domain.criteria import asked, read
+from tasks_app.domain.deciders import speaker
 from tasks_app.domain.statuses import DecisionStatus
 from tasks_app.domain.text import cut
 
@@ -185,7 +186,7 @@ def _decided(decision: Any) -> str:
     if decision.status == DecisionStatus.EXPIRED.value:
         return f"{ANSWERED.format(decision.tool_use_id or decision.pk)}\n{EXPIRED.format(title=decision.title)}"
     kind = registry.get(decision.kind)
-    given = Given(decision.choice, decision.note, decision.answer)
+    given = Given(decision.choice, decision.note, decision.answer, speaker(decision.answered_by))
     marker = REPEAT if given.choice in kind.GRANTS else ANSWERED
     markers = marker.format(decision.tool_use_id or decision.pk)
     if given.choice in kind.STANDING:
