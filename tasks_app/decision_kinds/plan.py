@@ -41,5 +41,7 @@ def tell(given: Given, payload: Mapping[str, Any]) -> str:
     if given.choice == "revise":
         return f"{given.who} sent your plan back. Stay in plan mode and present a revised plan with ExitPlanMode.{note}"
     if given.choice == "approve_changes":
-        return f"{given.who} approved your plan with changes. Plan mode is over; carry out this text:\n{given.data['plan']}\n{note}"
+        return (
+            f"{given.who} approved your plan with changes. Plan mode is over; carry out this text:\n{given.data['plan']}\n{note}"
+        )
     return f"{given.who} approved your plan:\n{payload.get('plan', '')}\nPlan mode is over; carry it out now.{note}"

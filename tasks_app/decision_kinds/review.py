@@ -30,6 +30,6 @@ def tell(given: Given, payload: Mapping[str, Any]) -> str:
     if given.choice == "revise":
         return f"{given.who} looked at your work and sent it back.{note} Change it, then report the task as completed again."
     return (
-        f"{given.who} looked at your work and accepted it. Repeat exactly the call of mcp__crew__TaskUpdate that you made, with the "
-        f"same evidence and summary; nothing else is needed.{note}"
+        f"{given.who} looked at your work and accepted it. Repeat exactly the call of mcp__crew__TaskUpdate that you made, with "
+        f"the same evidence and summary; nothing else is needed.{note}"
     )

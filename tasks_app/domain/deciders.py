@@ -67,6 +67,8 @@ MEANS: Final[Mapping[Subject, str]] = {
     Subject.FAILURE: "What follows a failed attempt, while others are left",
     Subject.TASKS: "To split, assign and reassign tasks",
 }
+TURN: Final = "lead"
+"""The task type of a turn of the lead agent."""
 HUMAN_ONLY_REASONS: Final = frozenset({Reason.AUTH.value, Reason.START_FAILED.value})
 """Failures that no agent can mend: a key, the machine."""
 

@@ -29,8 +29,8 @@ class Decision(models.Model):
     payload_hash = models.CharField(max_length=64)
     ask_key = models.CharField(max_length=64)  # what is asked, without how it is shown: the same question is asked once
     shared = models.CharField(max_length=10, blank=True)  # team | server: the used-up budget that several runs wait for together
-    subject = models.CharField(max_length=12, blank=True)  # domain.deciders.Subject: by which setting it is decided; "": the human
-    decider = models.CharField(max_length=6, default=Decider.HUMAN.value)  # human | lead: whose it is now; people may always answer
+    subject = models.CharField(max_length=12, blank=True)  # by which setting it is decided (domain.deciders); "": the human
+    decider = models.CharField(max_length=6, default=Decider.HUMAN.value)  # human | lead: whose it is; people may always answer
     lead_until = models.DateTimeField(null=True)  # so long the lead agent has for it
     handed_why = models.CharField(max_length=200, blank=True)  # why the lead agent does not decide it after all
     version = models.IntegerField(default=1)

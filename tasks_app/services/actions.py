@@ -69,7 +69,7 @@ def answer(
         )
         if decision.run_id and decision.kind == "plan" and choice in ("approve", "approve_changes"):
             runs.approve_plan(decision.run_id)
-        scheduling.apply_answer(decision)
+        scheduling.apply_answer(decision, actor=actor)
     scheduling.tick(decision.team_id)
     return decision
 

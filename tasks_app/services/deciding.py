@@ -23,7 +23,10 @@ def settings(team_id: int) -> Settings:
 
 @transaction.atomic
 def set_settings(team_id: int, given: Mapping[str, Any], *, actor: str) -> Settings:
-    """Change some of the settings. Raises `Invalid` naming the field. What the lead agent has now is handed on by the next tick."""
+    """Change some of the settings. Raises `Invalid` naming the field.
+
+    What is not the lead agent's any more is handed on by the next tick.
+    """
     events.lock(team_id)
     before = settings(team_id)
     wanted = before.changed(given)
@@ -70,6 +73,14 @@ def must_be_the_lead_agents(decision: Decision, actor: str) -> None:
         )
     if decision.decider != Decider.LEAD.value:
         raise Forbidden("This was handed on to the human. It is not yours to answer any more.", field="decision")
+
+
+def may_accept(team_id: int, actor: str) -> None:
+    """Refuse an agent that would take a task as done without its evidence, where the human judges work. Raises `Forbidden`."""
+    if actor.startswith("agent:") and settings(team_id).by[Subject.REVIEW] is not Decider.LEAD:
+        raise Forbidden(
+            "Only the human takes a task as done without evidence. Choose another way, or hand it on.", field="option"
+        )
 
 
 def may_arrange(team_id: int, agent_id: int) -> None:

@@ -20,6 +20,7 @@ IN_PLAN_MODE = (
     "Refused: you are in plan mode, so nothing may be changed or run yet (commands that only read are fine). "
     "Finish the plan and present it with ExitPlanMode."
 )
+UNSETTLED = "Refused: no rule of this team allows this call, and nobody is asked for it here. Find another way."
 NO_PLAN = "ExitPlanMode came without a plan. Write the plan first and pass it as `plan`."
 
 
@@ -27,7 +28,9 @@ def permission(answer: Answer, given: Mapping[str, Any]) -> Result:
     """Allow exactly what was shown, or deny with the lead's words."""
     if answer.choice in ("allow", "allow_rule"):
         return PermissionResultAllow(updated_input=dict(given))
-    return PermissionResultDeny(message=f"{speaker(answer.by)} denied this call.{_note(answer)} Do not repeat it; find another way.")
+    return PermissionResultDeny(
+        message=f"{speaker(answer.by)} denied this call.{_note(answer)} Do not repeat it; find another way."
+    )
 
 
 def question_payload(given: Mapping[str, Any]) -> dict[str, Any] | None:
