@@ -10,12 +10,12 @@ from django.conf import settings
 
 from tasks_app.domain.context import Level, usage
 from tasks_app.domain.criteria import texts
-from tasks_app.domain.deciders import Decider, Subject, is_lead
+from tasks_app.domain.deciders import TURN, Decider, Subject, is_lead
 from tasks_app.execution import environment, prompts
 from tasks_app.rehearsal import scripts, server
 from tasks_app.runners.port import RunSpec
 from tasks_app.selectors import context as shared
-from tasks_app.selectors import estimates
+from tasks_app.selectors import estimates, leading
 from tasks_app.selectors import runs as reading
 from tasks_app.selectors.context import Entry
 from tasks_app.services import budgets, context, deciding, deliveries, runs, task_edits, transcripts
@@ -168,6 +168,8 @@ def _register(run: Any, fence: int) -> tuple[str, str]:
         "workspace": run.team.workspace,
         "number": task.number,
     }
+    if task.type == TURN:
+        variables |= leading.numbered(run.team_id)
     player.register(run.pk, found, variables, texts(task.criteria))
     return run.pk, player.url(run.pk)
 

@@ -73,6 +73,12 @@ def waiting(team_id: int) -> list[dict[str, Any]]:
     return [_shown(row) for row in rows.order_by("opened_at", "pk")]
 
 
+def numbered(team_id: int) -> dict[str, Any]:
+    """Return what waits as words for a rehearsal script: `asked1`, `version1`, `seen1`, `asked2`, …"""
+    named = (("asked", "decision"), ("version", "version"), ("seen", "seen"))
+    return {f"{word}{n}": one[name] for n, one in enumerate(waiting(team_id), start=1) for word, name in named}
+
+
 def _shown(row: Decision) -> dict[str, Any]:
     return {
         "decision": row.pk,

@@ -75,7 +75,9 @@ def _woken(team_id: int) -> int:
 
 def _wake(team: Team, lead: Agent, waits: Sequence[Decision]) -> Run:
     ids = [one.pk for one in waits]
-    task = tasks.create(team.pk, _draft(lead, waits), actor=events.SYSTEM)
+    task = tasks.create(
+        team.pk, _draft(lead, waits, number=Task.objects.filter(team=team, type=TURN).count() + 1), actor=events.SYSTEM
+    )
     tasks.append_event(
         EventKind.LEAD_WOKEN, task, actor=events.SYSTEM, data={"agent": lead.name, "decisions": ids}, agent_id=lead.pk
     )
@@ -83,7 +85,7 @@ def _wake(team: Team, lead: Agent, waits: Sequence[Decision]) -> Run:
     return runs.give(team, tasks.get(task.pk), lead, actor=events.SYSTEM)
 
 
-def _draft(lead: Agent, waits: Sequence[Decision]) -> tasks.Draft:
+def _draft(lead: Agent, waits: Sequence[Decision], *, number: int) -> tasks.Draft:
     count = "1 request" if len(waits) == 1 else f"{len(waits)} requests"
     what = one_line(waits[0].title, TITLE) if len(waits) == 1 else count
     listed = [
@@ -94,6 +96,7 @@ def _draft(lead: Agent, waits: Sequence[Decision]) -> tasks.Draft:
         title=cut(f"Decide: {what}", tasks.TITLE_LIMIT),
         description=ASKED.format(count=count, s="s" if len(waits) == 1 else "", listed="\n".join(listed)),
         criteria=("Each request is answered or handed on",),
+        key=f"turn-{number}",
         type=TURN,
         assignee_id=lead.pk,
         priority=0,

@@ -1,4 +1,4 @@
-"""Crew tools of the lead agent alone: what waits for it, answering, handing on, and arranging tasks. Guarded as the human's acts."""
+"""Crew tools of the lead agent alone: what waits for it, answering, handing on, arranging tasks. Guarded as the human's acts."""
 
 import json
 from typing import Any, Literal
@@ -117,7 +117,8 @@ def _assign(caller: Caller, args: Assign) -> str:
         raise Invalid("That is your own turn.", field="taskId")
     agent_id = _agent(caller, args.agent)
     task = actions.reassign(task_id, agent_id=agent_id, guidance=args.guidance, start=args.start, actor=caller.actor)
-    return f"{task.label} goes to {args.agent or 'any agent that fits'}, from {'its last state' if args.start == 'last' else 'scratch'}."
+    begins = "its last state" if args.start == "last" else "scratch"
+    return f"{task.label} goes to {args.agent or 'any agent that fits'}, from {begins}."
 
 
 def _split(caller: Caller, args: Split) -> str:

@@ -38,8 +38,8 @@ def call(name: str, caller: Caller, arguments: Mapping[str, Any], tool_use_id: s
         wrong = "; ".join(f"{'.'.join(str(p) for p in e['loc']) or 'arguments'}: {e['msg']}" for e in error.errors()[:10])
         return f"The arguments are not right. {wrong}", True
     try:
-        _may_call(tool, caller)
         with runs.holding(caller.run_id, caller.fence) if tool.writes else nullcontext():
+            _may_call(tool, caller)
             return _run(tool, replace(caller, tool_use_id=tool_use_id), parsed), False
     except LeaseLost:
         raise

@@ -24,7 +24,8 @@ def crew():
 
 
 def asked(crew, kind=DecisionKind.ESCALATION, task=0, agent=0):
-    held = crew.claim(task, agent)
+    given = Run.objects.filter(task=crew.tasks[task], status="pending").first()
+    held = world.take(given.pk) if given else crew.claim(task, agent)
     return decisions.open_for_run(held.id, held.fence, world.ask(kind))
 
 
@@ -66,8 +67,8 @@ def test_progress_wakes_nobody_and_ordinary_tasks_do_not_go_to_it(crew):
 
 def test_its_turn_takes_no_place_of_the_team(crew):
     Team.objects.update(limits={"parallel": 1})
-    crew.claim(1, 1)
     asked(crew)
+    crew.claim(1, 1)
     scheduling.tick(crew.team.pk)
     assert world.take(turn().pk)
 
@@ -101,6 +102,7 @@ def test_money_and_a_missing_key_are_the_humans(crew):
         Task.objects.update(status="pending", failed=False, attempts_allowed=9)
         scheduling.tick(crew.team.pk)
         fail(take_any(crew), reason=reason)
+        scheduling.tick(crew.team.pk)
         decision = Decision.objects.get()
         assert (decision.subject, decision.decider) == (subject, "human")
 
@@ -216,6 +218,7 @@ def test_a_failed_task_comes_to_it_when_its_attempts_are_used_up(crew):
     Task.objects.update(attempts_allowed=1)
     scheduling.tick(crew.team.pk)
     fail(take_any(crew))
+    scheduling.tick(crew.team.pk)
     decision = Decision.objects.get()
     assert (decision.subject, decision.decider) == ("escalation", "lead")
     assert all("ada" not in one["label"] for one in decision.payload["options"])
@@ -232,13 +235,13 @@ def test_a_setting_lets_it_decide_on_every_failure(crew):
     Task.objects.update(attempts_allowed=5)
     scheduling.tick(crew.team.pk)
     fail(take_any(crew))
+    scheduling.tick(crew.team.pk)
     assert (Decision.objects.get().subject, Decision.objects.get().decider) == ("failure", "lead")
 
 
 def test_a_task_nobody_may_do_and_a_dead_end_are_put_before_it_once(crew):
-    Task.objects.filter(pk=crew.tasks[0].pk).update(assignee=crew.agents[0])
-    actions.cancel(crew.tasks[0].pk, actor="user:lead")
     factories.DependencyFactory(task=crew.tasks[1], needs=crew.tasks[0])
+    actions.cancel(crew.tasks[0].pk, actor="user:lead")
     scheduling.tick(crew.team.pk)
     decision = Decision.objects.get()
     assert "can never start: T-1" in decision.payload["problem"]
