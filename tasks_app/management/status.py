@@ -81,7 +81,15 @@ def as_json(status: Status) -> dict[str, Any]:
         "tasks": [task_json(card) for card in status.tasks],
         "agents": [_agent_json(card, status.now) for card in status.agents],
         "decisions": [
-            {"id": item.id, "kind": item.kind.value, "title": item.title, "agent": item.agent, "task": item.task_label}
+            {
+                "id": item.id,
+                "kind": item.kind.value,
+                "title": item.title,
+                "agent": item.agent,
+                "task": item.task_label,
+                "with_lead_agent": item.with_lead_agent,
+                "handed_on": item.handed_why,
+            }
             for item in status.waiting
         ],
     }
