@@ -22,14 +22,14 @@ NAMES = (*(subject.value for subject in Subject), *NUMBERS)
 @require_GET
 def page(request: HttpRequest, slug: str) -> HttpResponse:
     """Show who decides what."""
-    opened = Page.open(request, "chrome")
+    opened = Page.open(request, "figures", slug)
     return _render(opened, teams.find(opened, slug))
 
 
 @post_only
 def settings(request: HttpRequest, slug: str) -> HttpResponse:
     """Change who decides what."""
-    opened = Page.open(request, "chrome")
+    opened = Page.open(request, "figures", slug)
     found = teams.find(opened, slug, act=True)
 
     def change() -> str:

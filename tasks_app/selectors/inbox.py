@@ -20,7 +20,8 @@ STEPS_BEFORE = 6
 TITLE = 300
 SHOWN = (
     "id", "team_id", "kind", "status", "title", "agent_id", "task_id", "run_id", "opened_at", "expires_at", "snoozed_until",
-    "parked", "decider", "lead_until", "handed_why", "team__slug", "team__name", "team__rehearsal", "agent__name", "task__number", "task__title",
+    "parked", "decider", "lead_until", "handed_why", "team__slug",
+    "team__name", "team__rehearsal", "agent__name", "task__number", "task__title",
 )  # fmt: skip
 """What an item says: a list of them reads nothing else, for what is asked may be long."""
 

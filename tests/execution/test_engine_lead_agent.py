@@ -1,4 +1,4 @@
-"""A team with a lead agent on the real Claude Code process: it answers, reassigns, splits and hands on; the human does the rest."""
+"""A lead agent on the real Claude Code process: it answers, reassigns, splits and hands on; the human does the rest."""
 
 import json
 import os
@@ -64,7 +64,12 @@ parts:
     turns:
       - call:
           tool: AskUserQuestion
-          input: {questions: [{question: "Which port?", header: Port, options: [{label: "8000", description: a}, {label: "8400", description: b}], multiSelect: false}]}
+          input:
+            questions:
+              - question: "Which port?"
+                header: Port
+                multiSelect: false
+                options: [{label: "8000", description: a}, {label: "8400", description: b}]
       - call: {complete: asked}
   - task: fail
     agent: bo

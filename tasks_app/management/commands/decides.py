@@ -6,8 +6,7 @@ from typing import Any
 from tasks_app.domain.deciders import MEANS
 from tasks_app.domain.errors import Invalid
 from tasks_app.management import decides_json
-from tasks_app.management.answers import actor
-from tasks_app.management.cli import DeskCommand, find_team
+from tasks_app.management.cli import DeskCommand, actor, find_team
 from tasks_app.selectors import leading
 from tasks_app.selectors.leading import Overview
 from tasks_app.services import actions
@@ -23,7 +22,7 @@ class Command(DeskCommand):
             action="append",
             default=[],
             metavar="NAME=VALUE",
-            help="such as question=human or wait_minutes=5; repeatable",
+            help="such as question=human; repeatable",
         )
         self.add_json(parser)
 
