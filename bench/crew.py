@@ -43,7 +43,7 @@ def plan(name: str, *, agents: int, tasks: list[dict[str, Any]], parallel: int, 
 
 def start(text: str, *, script: str = "") -> Team:
     """Start a team from the text of a plan; `script` is the text of its rehearsal script."""
-    parsed = plans.parse(text, known_types=registry.TYPES)
+    parsed = plans.parse(text, known_types=registry.PLANNED)
     user = sign_in.ensure_lead()
     source = Source(text, settings.HOME, script)
     return actions.start_team(parsed, source=source, user_id=user.pk, rehearsal=True, actor=f"user:{user.username}")

@@ -3,7 +3,7 @@
 from django.urls import URLPattern, URLResolver, path
 
 from dashboard.api.root import api
-from dashboard.views import agents, context, errors, history, inbox, messages, new_team, overview, session, tasks, teams
+from dashboard.views import agents, context, deciders, errors, history, inbox, messages, new_team, overview, session, tasks, teams
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", overview.overview, name="overview"),
@@ -17,6 +17,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("teams/<slug:slug>/", teams.team, name="team"),
     path("teams/<slug:slug>/action/", teams.act, name="team-action"),
     path("teams/<slug:slug>/how-it-goes/", teams.how_it_goes, name="how-it-goes"),
+    path("teams/<slug:slug>/who-decides/", deciders.page, name="deciders"),
+    path("teams/<slug:slug>/who-decides/settings/", deciders.settings, name="deciders-settings"),
     path("teams/<slug:slug>/message/", messages.send, name="message-send"),
     path("teams/<slug:slug>/messages/", messages.listing, name="messages"),
     path("teams/<slug:slug>/messages/settings/", messages.settings, name="message-settings"),

@@ -46,7 +46,7 @@ def list_teams(request: HttpRequest, archived: bool = False) -> dict[str, Any]:
 def start_team(request: HttpRequest, body: NewTeam) -> Status[dict[str, Any]]:
     """Start a team from a plan. A bad plan is refused with every problem at once."""
     viewer = viewer_of(request)
-    plan = plans.parse(body.plan, known_types=registry.TYPES)
+    plan = plans.parse(body.plan, known_types=registry.PLANNED)
     if plan.workspace.path or plan.rehearsal:
         raise Invalid(
             "A plan sent over the network cannot name folders or files of the server. Leave out workspace and rehearsal.",

@@ -53,7 +53,7 @@ def read(request: HttpRequest) -> Given:
 
 def check(given: Given) -> tuple[Plan, Source]:
     """Return the plan and its source; raises `Invalid` naming every problem at once."""
-    plan = plans.parse(given.text, known_types=registry.TYPES, source="The plan")
+    plan = plans.parse(given.text, known_types=registry.PLANNED, source="The plan")
     base = _folder(given.base)
     return plan, Source(given.text, base, plan_files.script_of(plan, base))
 

@@ -17,6 +17,8 @@ class Given:
     choice: str
     note: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)
+    who: str = "The lead"
+    """Who speaks, where the agent is told of it: the human, or `The lead agent ada`."""
 
 
 class Kind(Protocol):

@@ -57,9 +57,9 @@ def _amount(value: object, *, least: Decimal, most: Decimal, field: str) -> Deci
 
 def tell(given: Given, payload: Mapping[str, Any]) -> str:
     """What the agent may still use."""
-    note = f" The lead adds: {given.note}" if given.note else ""
+    note = f" {given.who} adds: {given.note}" if given.note else ""
     if given.choice == "raise":
-        return f"The lead raised the budget. Go on where you stopped; be sparing.{note}"
+        return f"{given.who} raised the budget. Go on where you stopped; be sparing.{note}"
     if given.choice == "smaller_model":
-        return f"The lead lets you finish with a smaller model. Go on where you stopped.{note}"
-    return f"The lead ended this attempt for its budget.{note}"
+        return f"{given.who} lets you finish with a smaller model. Go on where you stopped.{note}"
+    return f"{given.who} ended this attempt for its budget.{note}"

@@ -38,6 +38,6 @@ def tell(given: Given, payload: Mapping[str, Any]) -> str:
     chosen = next((o for o in payload.get("options") or [] if o.get("label") == given.data.get("option")), None)
     parts = [f"Problem: {payload.get('problem', '')}"]
     if chosen:
-        parts.append(f"The lead chose: {chosen['label']}" + (f" ({chosen['effect']})" if chosen.get("effect") else ""))
-    parts += [f"The lead says: {text}" for text in (given.data.get("text"), given.note) if text]
+        parts.append(f"{given.who} chose: {chosen['label']}" + (f" ({chosen['effect']})" if chosen.get("effect") else ""))
+    parts += [f"{given.who} says: {text}" for text in (given.data.get("text"), given.note) if text]
     return "\n".join(parts)

@@ -34,7 +34,7 @@ def tell(given: Given, payload: Mapping[str, Any]) -> str:
     call = (
         f"{payload.get('tool')} with exactly this input: {json.dumps(payload.get('input'), ensure_ascii=False, sort_keys=True)}"
     )
-    note = f" The lead adds: {given.note}" if given.note else ""
+    note = f" {given.who} adds: {given.note}" if given.note else ""
     if given.choice in GRANTS:
-        return f"The lead ALLOWED your call of {call}. It was not made yet: make it now, exactly so, once.{note}"
-    return f"The lead DENIED your call of {call}. Do not make it; find another way or say why you cannot.{note}"
+        return f"{given.who} ALLOWED your call of {call}. It was not made yet: make it now, exactly so, once.{note}"
+    return f"{given.who} DENIED your call of {call}. Do not make it; find another way or say why you cannot.{note}"

@@ -37,9 +37,11 @@ def _lines(text: str) -> list[str]:
 
 def tell(given: Given, payload: Mapping[str, Any]) -> str:
     """Say whether to carry it out or to revise it."""
-    note = f" The lead adds: {given.note}" if given.note else ""
+    note = f" {given.who} adds: {given.note}" if given.note else ""
     if given.choice == "revise":
-        return f"The lead sent your plan back. Stay in plan mode and present a revised plan with ExitPlanMode.{note}"
+        return f"{given.who} sent your plan back. Stay in plan mode and present a revised plan with ExitPlanMode.{note}"
     if given.choice == "approve_changes":
-        return f"The lead approved your plan with changes. Plan mode is over; carry out this text:\n{given.data['plan']}\n{note}"
-    return f"The lead approved your plan:\n{payload.get('plan', '')}\nPlan mode is over; carry it out now.{note}"
+        return (
+            f"{given.who} approved your plan with changes. Plan mode is over; carry out this text:\n{given.data['plan']}\n{note}"
+        )
+    return f"{given.who} approved your plan:\n{payload.get('plan', '')}\nPlan mode is over; carry it out now.{note}"

@@ -40,8 +40,8 @@ def check(given: Given, payload: Mapping[str, Any]) -> Given:
 
 def tell(given: Given, payload: Mapping[str, Any]) -> str:
     """Each question with its answer."""
-    note = f"\nThe lead adds: {given.note}" if given.note else ""
+    note = f"\n{given.who} adds: {given.note}" if given.note else ""
     if given.choice == "dismiss":
-        return f"The lead did not answer your questions: decide yourself and say what you assumed.{note}"
+        return f"{given.who} did not answer your questions: decide yourself and say what you assumed.{note}"
     lines = [f"- {q}\n  Answer: {', '.join(a) if isinstance(a, list) else a}" for q, a in given.data["answers"].items()]
-    return "The lead answered your questions:\n" + "\n".join(lines) + note
+    return f"{given.who} answered your questions:\n" + "\n".join(lines) + note

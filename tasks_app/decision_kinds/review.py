@@ -26,10 +26,10 @@ def check(given: Given, payload: Mapping[str, Any]) -> Given:
 
 def tell(given: Given, payload: Mapping[str, Any]) -> str:
     """Say whether to report again or what to change."""
-    note = f" The lead adds: {given.note}" if given.note else ""
+    note = f" {given.who} adds: {given.note}" if given.note else ""
     if given.choice == "revise":
-        return f"The lead looked at your work and sent it back.{note} Change it, then report the task as completed again."
+        return f"{given.who} looked at your work and sent it back.{note} Change it, then report the task as completed again."
     return (
-        "The lead looked at your work and accepted it. Repeat exactly the call of mcp__crew__TaskUpdate that you made, with the "
-        f"same evidence and summary; nothing else is needed.{note}"
+        f"{given.who} looked at your work and accepted it. Repeat exactly the call of mcp__crew__TaskUpdate that you made, with "
+        f"the same evidence and summary; nothing else is needed.{note}"
     )

@@ -22,4 +22,4 @@ def check(given: Given, payload: Mapping[str, Any]) -> Given:
 
 def tell(given: Given, payload: Mapping[str, Any]) -> str:
     """The lead's words."""
-    return f"The lead saw that you were quiet for long and says: {given.note or 'go on'}."
+    return f"{given.who} saw that you were quiet for long and says: {given.note or 'go on'}."

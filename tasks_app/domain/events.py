@@ -16,8 +16,10 @@ class EventKind(StrEnum):
     TEAM_STOPPED = "team.stopped"
     TEAM_ARCHIVED = "team.archived"
     TEAM_RESTORED = "team.restored"
+    TEAM_DECIDES = "team.decides"
     TASK_CREATED = "task.created"
     TASK_EDITED = "task.edited"
+    TASK_SPLIT = "task.split"
     TASK_CLAIMED = "task.claimed"
     TASK_PROVED = "task.proved"
     TASK_IN_REVIEW = "task.in_review"
@@ -40,6 +42,7 @@ class EventKind(StrEnum):
     DECISION_DELIVERED = "decision.delivered"
     DECISION_WITHDRAWN = "decision.withdrawn"
     DECISION_EXPIRED = "decision.expired"
+    DECISION_HANDED_ON = "decision.handed_on"
     DECISION_NOTIFIED = "decision.notified"
     DECISION_NOTIFY_FAILED = "decision.notify_failed"
     MESSAGE_SENT = "message.sent"
@@ -56,6 +59,7 @@ class EventKind(StrEnum):
     CHECKPOINT_SAVED = "checkpoint.saved"
     BUDGET_LEVEL = "budget.level"
     BUDGET_CHANGED = "budget.changed"
+    LEAD_WOKEN = "lead.woken"
     AGENT_ADDED = "agent.added"
     AGENT_STOPPED = "agent.stopped"
     AGENT_RESUMED = "agent.resumed"
@@ -69,8 +73,10 @@ EVENT_DATA: dict[EventKind, str] = {
     EventKind.TEAM_STOPPED: "",
     EventKind.TEAM_ARCHIVED: "",
     EventKind.TEAM_RESTORED: "",
+    EventKind.TEAM_DECIDES: "the settings that changed",
     EventKind.TASK_CREATED: "title, depends_on",
     EventKind.TASK_EDITED: "fields",
+    EventKind.TASK_SPLIT: "parts",
     EventKind.TASK_CLAIMED: "agent, run, attempt",
     EventKind.TASK_PROVED: "results",
     EventKind.TASK_IN_REVIEW: "reviewer, review",
@@ -93,6 +99,7 @@ EVENT_DATA: dict[EventKind, str] = {
     EventKind.DECISION_DELIVERED: "kind, fence",
     EventKind.DECISION_WITHDRAWN: "kind, why",
     EventKind.DECISION_EXPIRED: "kind",
+    EventKind.DECISION_HANDED_ON: "kind, by, why",
     EventKind.DECISION_NOTIFIED: "kind, tries",
     EventKind.DECISION_NOTIFY_FAILED: "kind, why, tries",
     EventKind.MESSAGE_SENT: "message, sender, recipient",
@@ -109,6 +116,7 @@ EVENT_DATA: dict[EventKind, str] = {
     EventKind.CHECKPOINT_SAVED: "name, checkpoint",
     EventKind.BUDGET_LEVEL: "scope, level, used, limit, unit",
     EventKind.BUDGET_CHANGED: "scope, new",
+    EventKind.LEAD_WOKEN: "agent, decisions",
     EventKind.AGENT_ADDED: "name, role",
     EventKind.AGENT_STOPPED: "",
     EventKind.AGENT_RESUMED: "",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tasks_app.domain import criteria, graph, json_schema, names
+from tasks_app.domain import criteria, deciders, graph, json_schema, names
 from tasks_app.domain.criteria import fold as fold_criterion
 from tasks_app.domain.plan_lines import Path
 from tasks_app.domain.plan_model import fold, index
@@ -48,6 +48,21 @@ def check(document: Any, *, known_types: Collection[str], report: Report) -> Non
         _budget(document, task, report)
     _dependencies(tasks, report)
     _context(document, report)
+    _lead_agent(document, agents, report)
+
+
+def _lead_agent(document: Any, agents: list[_Item], report: Report) -> None:
+    """There is at most one, it does not stand alone, and what it is to decide has somebody to decide it."""
+    leads = [agent for agent in agents if deciders.is_lead(agent.text("role"))]
+    for second in leads[1:]:
+        message = f"agents[{leads[0].place}] is the lead agent already: a team has one at most."
+        report(("agents", second.place, "role"), message, "Give it another role.")
+    if agents and len(leads) == len(agents):
+        report(("agents", leads[0].place, "role"), "There is nobody to lead.", "Add an agent that does the tasks.")
+    given = document.get("decides") if isinstance(document, dict) else None
+    for name, wanted in given.items() if isinstance(given, dict) and not leads else ():
+        if wanted == deciders.Decider.LEAD and name in tuple(deciders.Subject):
+            report(("decides", name), "No agent has the role lead.", "Add an agent with role: lead, or write human.")
 
 
 def _context(document: Any, report: Report) -> None:

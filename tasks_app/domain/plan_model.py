@@ -4,13 +4,14 @@ import re
 from collections.abc import Callable
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from tasks_app.domain import messaging, paths, rule_syntax
 from tasks_app.domain.criteria import Stored
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.leases import GRACE_S
 from tasks_app.domain.plan_criteria import Criterion, refusal, stored
+from tasks_app.domain.plan_fields import Decides, Number, Strict, Whole
 from tasks_app.domain.text import clean_json
 
 MAX_AGENTS: Final = 200
@@ -88,19 +89,6 @@ Priority = Annotated[
     int, BeforeValidator(_priority, json_schema_input_type=Annotated[int, Field(ge=0, le=9)] | Literal["high", "normal", "low"])
 ]
 Minutes = Annotated[tuple[float, float], BeforeValidator(_minutes, json_schema_input_type=float | tuple[float, float])]
-Whole = Annotated[int, Field(strict=True)]
-Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-
-
-class Strict(BaseModel):
-    """A frozen model without unknown fields. A field left empty counts as left out."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True, hide_input_in_errors=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_empty(cls, data: Any) -> Any:
-        return {key: value for key, value in data.items() if value is not None} if isinstance(data, dict) else data
 
 
 class Workspace(Strict):
@@ -235,6 +223,7 @@ class Plan(Strict):
     messages: Annotated[Messaging, BeforeValidator(_mode, json_schema_input_type=Literal["mesh", "hub"] | Messaging)] = (
         Messaging()
     )
+    decides: Decides = Decides()
     agents: Annotated[tuple[Agent, ...], Field(min_length=1, max_length=MAX_AGENTS)]
     tasks: Annotated[tuple[Task, ...], Field(min_length=1, max_length=MAX_TASKS)]
     rehearsal: Annotated[str, _text(500, least=1), AfterValidator(_beside)] | None = Field(

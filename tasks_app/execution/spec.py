@@ -10,14 +10,15 @@ from django.conf import settings
 
 from tasks_app.domain.context import Level, usage
 from tasks_app.domain.criteria import texts
+from tasks_app.domain.deciders import TURN, Decider, Subject, is_lead
 from tasks_app.execution import environment, prompts
 from tasks_app.rehearsal import scripts, server
 from tasks_app.runners.port import RunSpec
 from tasks_app.selectors import context as shared
-from tasks_app.selectors import estimates
+from tasks_app.selectors import estimates, leading
 from tasks_app.selectors import runs as reading
 from tasks_app.selectors.context import Entry
-from tasks_app.services import budgets, context, deliveries, runs, task_edits, transcripts
+from tasks_app.services import budgets, context, deciding, deliveries, runs, task_edits, transcripts
 from tasks_app.tools import registry
 
 
@@ -69,7 +70,8 @@ def build(run_id: str, fence: int) -> Prepared:
         plan_mode=plan_mode,
         session_id=run.session_id if resumes else carried or None,
         new_session_id=str(uuid.uuid4()),
-        tools=registry.specs(),
+        tools=registry.specs(lead=is_lead(agent.role)),
+        refuses_unsettled=_refuses_unsettled(team),
         builtin_tools=tuple(agent.tools) if agent.tools is not None else None,
         allow=rules["allow"],
         deny=rules["deny"],
@@ -80,6 +82,11 @@ def build(run_id: str, fence: int) -> Prepared:
         rehearsal=team.rehearsal,
     )
     return Prepared(spec, key)
+
+
+def _refuses_unsettled(team: Any) -> bool:
+    """Whether the rules alone decide on permissions."""
+    return deciding.settings(team.pk).by[Subject.PERMISSION] is Decider.POLICY
 
 
 def _plan_is_over(run: Any, closed: list[Any]) -> bool:
@@ -161,6 +168,8 @@ def _register(run: Any, fence: int) -> tuple[str, str]:
         "workspace": run.team.workspace,
         "number": task.number,
     }
+    if task.type == TURN:
+        variables |= leading.numbered(run.team_id)
     player.register(run.pk, found, variables, texts(task.criteria))
     return run.pk, player.url(run.pk)
 

@@ -15,6 +15,7 @@ COMMANDS: Mapping[str, str] = {
     "up": "run everything on this machine; prints a sign-in link; Ctrl-C ends it",
     "team": "start a team from a plan; see, wait for, pause, resume, stop, archive it",
     "decide": "what waits for you; with an id: look at it and answer it",
+    "decides": "who decides what in a team, and what its lead agent did",
     "task": "look at a task; complete, cancel, reopen, stop, retry or reassign it",
     "tail": "what happened in a team; with --follow what happens",
     "context": "show, write and delete what a team shares",

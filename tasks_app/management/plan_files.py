@@ -19,7 +19,7 @@ def read(path: Path, *, name: str = "") -> tuple[Plan, Source]:
         text = path.read_bytes()
     except OSError as error:
         raise Invalid(f"The plan {path} cannot be read: {error.strerror or error}.", field="plan") from None
-    plan = plans.parse(text, known_types=registry.TYPES, source=path.name)
+    plan = plans.parse(text, known_types=registry.PLANNED, source=path.name)
     if name:
         plan = plan.model_copy(update={"team": name})
     base = path.expanduser().resolve().parent

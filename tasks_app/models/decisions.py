@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
+from tasks_app.domain.deciders import Decider
 from tasks_app.domain.statuses import DecisionStatus
 from tasks_app.models.agents import Agent
 from tasks_app.models.runs import Run
@@ -28,6 +29,10 @@ class Decision(models.Model):
     payload_hash = models.CharField(max_length=64)
     ask_key = models.CharField(max_length=64)  # what is asked, without how it is shown: the same question is asked once
     shared = models.CharField(max_length=10, blank=True)  # team | server: the used-up budget that several runs wait for together
+    subject = models.CharField(max_length=12, blank=True)  # by which setting it is decided (domain.deciders); "": the human
+    decider = models.CharField(max_length=6, default=Decider.HUMAN.value)  # human | lead: whose it is; people may always answer
+    lead_until = models.DateTimeField(null=True)  # so long the lead agent has for it
+    handed_why = models.CharField(max_length=200, blank=True)  # why the lead agent does not decide it after all
     version = models.IntegerField(default=1)
     tool_use_id = models.CharField(max_length=80, blank=True)
     subagent = models.CharField(max_length=80, blank=True)
@@ -55,6 +60,11 @@ class Decision(models.Model):
         indexes = (
             models.Index(fields=["team", "status", "opened_at"], name="decision_inbox"),
             models.Index(fields=["opened_at"], condition=Q(status=DecisionStatus.OPEN.value), name="decision_open"),
+            models.Index(
+                fields=["lead_until"],
+                condition=Q(status=DecisionStatus.OPEN.value, decider=Decider.LEAD.value),
+                name="decision_of_lead_agent",
+            ),
         )
         constraints = (
             models.UniqueConstraint(

@@ -25,6 +25,7 @@ class Team(models.Model):
     rehearsal_script = models.TextField(blank=True)  # the script itself: a run must not depend on a file that moves
     limits = models.JSONField(default=dict)  # domain.plan.Limits as a dict
     messaging = models.JSONField(default=dict)  # domain.messaging.Settings as a dict; what is missing has its default
+    decides = models.JSONField(default=dict)  # domain.deciders.Settings as `stored`; what is missing has its default
     permissions = models.JSONField(default=dict)  # {"allow": [...], "deny": [...], "ask": [...]}
     budget_usd = models.DecimalField(max_digits=12, decimal_places=4, null=True)  # None: the safe default of domain.budget
     budget_tokens = models.BigIntegerField(null=True)

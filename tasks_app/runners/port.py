@@ -51,6 +51,8 @@ class RunSpec:
     env: Mapping[str, str] = field(default_factory=dict)  # the allow-listed environment, whole
     sandbox: bool = False
     rehearsal: bool = False
+    refuses_unsettled: bool = False
+    """A call that no rule settles is refused instead of asked for."""
 
 
 @dataclass(frozen=True)

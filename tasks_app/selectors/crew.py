@@ -7,7 +7,7 @@ from tasks_app.domain import criteria as rules
 from tasks_app.domain.criteria import Stored, asked
 from tasks_app.domain.messaging import Priority
 from tasks_app.domain.statuses import RunStatus, TaskStatus
-from tasks_app.models import Dependency, Message, Run, Task
+from tasks_app.models import Agent, Dependency, Message, Run, Task
 
 OUTPUT_LIMIT = 20_000
 
@@ -74,6 +74,11 @@ def task_output(task_id: int) -> dict[str, Any]:
 def created_by(task_id: int) -> str:
     """Return the actor that made the task."""
     return Task.objects.values_list("created_by", flat=True).get(pk=task_id)
+
+
+def agents(team_id: int) -> dict[str, int]:
+    """Return the primary key of each agent of the team by its name."""
+    return dict(Agent.objects.filter(team_id=team_id).order_by("position", "pk").values_list("name", "pk"))
 
 
 def criteria(task_id: int) -> list[Stored]:

@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import Case, Count, Q, QuerySet, When
 from django.utils import timezone
 
+from tasks_app.domain.deciders import Decider
 from tasks_app.domain.graph import waiting_behind
 from tasks_app.domain.ids import task_label
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, TaskStatus
@@ -19,7 +20,8 @@ STEPS_BEFORE = 6
 TITLE = 300
 SHOWN = (
     "id", "team_id", "kind", "status", "title", "agent_id", "task_id", "run_id", "opened_at", "expires_at", "snoozed_until",
-    "parked", "team__slug", "team__name", "team__rehearsal", "agent__name", "task__number", "task__title",
+    "parked", "decider", "lead_until", "handed_why", "team__slug",
+    "team__name", "team__rehearsal", "agent__name", "task__number", "task__title",
 )  # fmt: skip
 """What an item says: a list of them reads nothing else, for what is asked may be long."""
 
@@ -46,6 +48,9 @@ class Item:
     expires_at: dt.datetime | None
     snoozed_until: dt.datetime | None
     parked: bool
+    with_lead_agent: bool  # the lead agent looks at it; a person may answer all the same
+    lead_until: dt.datetime | None
+    handed_why: str  # why the lead agent did not decide it
     blocks_work: bool  # other tasks wait behind it, or it holds a running process
     behind: int  # how many tasks wait behind its task
 
@@ -208,6 +213,9 @@ def _item(row: Decision, behind: Mapping[int, int]) -> Item:
         expires_at=row.expires_at,
         snoozed_until=row.snoozed_until,
         parked=row.parked,
+        with_lead_agent=row.decider == Decider.LEAD.value,
+        lead_until=row.lead_until,
+        handed_why=row.handed_why,
         blocks_work=count > 0,
         behind=count,
     )

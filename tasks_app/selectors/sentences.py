@@ -180,6 +180,15 @@ def _agent_added(entry: Entry) -> Said:
     return say("{who} added {name}{role}", name=entry.data.get("name") or "an agent", role=f" as {role}" if role else "")
 
 
+def _settings(entry: Entry) -> str:
+    return ", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in entry.data.items())
+
+
+def _lead_woken(entry: Entry) -> Said:
+    asked_for = count(len(entry.data.get("decisions") or ()), "request")
+    return say("The lead agent {name} was woken for {requests}", name=entry.data.get("agent") or "", requests=asked_for)
+
+
 def _note(entry: Entry) -> Said:
     """Services write two kinds of note: what an agent reports of its task, and how long a request is snoozed."""
     words = str(entry.data.get("text", ""))
@@ -198,8 +207,10 @@ SENTENCES: Mapping[str, Say] = {
     EventKind.TEAM_STOPPED: always("{who} stopped the team {team}"),
     EventKind.TEAM_ARCHIVED: always("{who} archived the team {team}"),
     EventKind.TEAM_RESTORED: always("{who} brought the team {team} back from the archive"),
+    EventKind.TEAM_DECIDES: lambda e: told("{who} changed who decides what in {team}", _settings(e)),
     EventKind.TASK_CREATED: _task_created,
     EventKind.TASK_EDITED: _task_edited,
+    EventKind.TASK_SPLIT: because("{who} split {task}", "parts"),
     EventKind.TASK_CLAIMED: always("{agent} took {task}{attempt}"),
     EventKind.TASK_PROVED: _task_proved,
     EventKind.TASK_IN_REVIEW: _task_in_review,
@@ -222,6 +233,7 @@ SENTENCES: Mapping[str, Say] = {
     EventKind.DECISION_DELIVERED: about("The answer to REQUEST reached the agent"),
     EventKind.DECISION_WITHDRAWN: about("REQUEST was withdrawn", "why"),
     EventKind.DECISION_EXPIRED: about("Nobody answered REQUEST in time; that counts as a refusal"),
+    EventKind.DECISION_HANDED_ON: about("REQUEST was handed on from the lead agent to the human", "why"),
     EventKind.DECISION_NOTIFIED: about("On-call was told of REQUEST, which has waited for long"),
     EventKind.DECISION_NOTIFY_FAILED: about("On-call could not be told of REQUEST", "why"),
     **message_sentences.SENTENCES,
@@ -233,6 +245,7 @@ SENTENCES: Mapping[str, Say] = {
     EventKind.CHECKPOINT_SAVED: lambda e: say("{who} saved the checkpoint “{name}”", name=e.data.get("name", "")),
     EventKind.BUDGET_LEVEL: _budget_level,
     EventKind.BUDGET_CHANGED: _budget_changed,
+    EventKind.LEAD_WOKEN: _lead_woken,
     EventKind.AGENT_ADDED: _agent_added,
     EventKind.AGENT_STOPPED: always("{who} stopped {agent}: it takes no more work"),
     EventKind.AGENT_RESUMED: always("{who} let {agent} work again"),

@@ -5,12 +5,14 @@ from typing import Any
 
 from django.db import transaction
 
+from tasks_app.domain.deciders import Settings
 from tasks_app.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from tasks_app.domain.plan_model import Plan
 from tasks_app.domain.statuses import AgentStatus, Reason, RunStatus, TaskStatus, TeamStatus
 from tasks_app.models import Decision, Message, Run, Task, Team
 from tasks_app.services import (
     agents,
+    deciding,
     decisions,
     deliveries,
     events,
@@ -71,7 +73,7 @@ def answer(
         )
         if decision.run_id and decision.kind == "plan" and choice in ("approve", "approve_changes"):
             runs.approve_plan(decision.run_id)
-        scheduling.apply_answer(decision)
+        scheduling.apply_answer(decision, actor=actor)
     scheduling.tick(decision.team_id)
     return decision
 
@@ -236,6 +238,13 @@ TEAM_ACTS: Mapping[str, Callable[..., object]] = {
     "restore": teams.restore,
 }
 """What the lead can do with a team as a whole, by the word of the API and the terminal; each takes (team_id, actor=…)."""
+
+
+def set_deciders(team_id: int, given: Mapping[str, Any], *, actor: str) -> Settings:
+    """Change who decides what; what is not the lead agent's any more is the human's at once. Raises `Invalid`."""
+    wanted = deciding.set_settings(team_id, given, actor=actor)
+    scheduling.tick(team_id)
+    return wanted
 
 
 def stop_agent(agent_id: int, *, actor: str) -> None:

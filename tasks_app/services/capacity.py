@@ -4,6 +4,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, Q
 
+from tasks_app.domain.deciders import TURN
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus
 from tasks_app.models import Decision, Run
 from tasks_app.services.clock import DatabaseNow
@@ -15,13 +16,14 @@ WAITS = ~Q(kind=DecisionKind.STALL.value)
 def at_work(team_id: int, *, due: bool = False) -> int:
     """How many runs take a place under the team's cap: those that run and do not wait for the lead; `due`: and those that may.
 
-    An agent that waits for an answer leaves its place to another, however long its process is kept.
+    A turn of the lead agent takes none, for others may wait for it. An agent that waits for an answer
+    leaves its place to another, however long its process is kept.
     """
     asking = Decision.objects.filter(WAITS, run_id=OuterRef("pk"), status=DecisionStatus.OPEN.value)
     working: Q = Q(Q(status=RunStatus.RUNNING.value), ~Exists(asking))
     if due:
         working = working | Q(status=RunStatus.PENDING.value, due_at__lte=DatabaseNow())
-    return Run.objects.filter(working, team_id=team_id).count()
+    return Run.objects.filter(working, team_id=team_id).exclude(task__type=TURN).count()
 
 
 def parallel(limits: dict[str, Any]) -> int:

@@ -14,7 +14,9 @@ from django.utils import timezone
 from tasks_app import wake
 from tasks_app.decision_kinds import registry
 from tasks_app.decision_kinds.base import Given, payload_hash
-from tasks_app.domain.errors import AlreadyAnswered, DecisionGone, Forbidden, Invalid, NotFound, Stale
+from tasks_app.domain import deciders
+from tasks_app.domain.deciders import Subject
+from tasks_app.domain.errors import AlreadyAnswered, DecisionGone, Invalid, NotFound, Stale
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.ids import DECISION_PREFIX, new_id
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus
@@ -22,7 +24,7 @@ from tasks_app.domain.text import clean, clean_json, cut, mask_json, one_line
 from tasks_app.domain.transitions import ANSWER, WITHDRAW
 from tasks_app.models import Decision, Run, Task
 from tasks_app.runners.port import Ask
-from tasks_app.services import capacity, clock, events, judges, keys, runs, task_edits
+from tasks_app.services import capacity, clock, deciding, events, judges, keys, runs, task_edits
 
 NOTE_LIMIT = 20_000
 ASKED = {
@@ -79,6 +81,7 @@ def _create(run: Run, ask: Ask, *, kind: str, key: str) -> Decision:
     if kind == DecisionKind.PLAN.value:
         payload |= _plan_history(run)
     timeout = run.team.limits.get("decision_timeout_s")
+    subject = deciders.subject_of(kind, payload)
     return _insert(
         Decision(
             team=run.team,
@@ -88,6 +91,8 @@ def _create(run: Run, ask: Ask, *, kind: str, key: str) -> Decision:
             kind=kind,
             payload=payload,
             ask_key=key,
+            subject=subject.value,
+            **deciding.of(run.team_id, subject, asker_id=run.agent_id),
             title=cut(registry.get(kind).title(payload, asker(run.agent.name, ask.subagent)), 300),
             tool_use_id=ask.tool_use_id[:80],
             subagent=ask.subagent[:80],
@@ -139,11 +144,18 @@ def append_event(
 
 @transaction.atomic
 def open_by_system(
-    *, kind: DecisionKind, task: Task, run: Run | None, payload: Mapping[str, Any], shared: str = ""
+    *,
+    kind: DecisionKind,
+    task: Task,
+    run: Run | None,
+    payload: Mapping[str, Any],
+    shared: str = "",
+    subject: Subject | None = None,
 ) -> Decision | None:
     """Open a decision that no agent asked for (escalation after the last attempt, budget, stall); one of a kind at a time.
 
-    `shared` names what several runs may wait for together (`overruns`).
+    `shared` names what several runs may wait for together (`overruns`), `subject` by which setting it is decided: None is the
+    human's alone.
     """
     events.lock(task.team_id)
     same = Decision.objects.filter(task=task, run=run, kind=kind.value, status=DecisionStatus.OPEN.value)
@@ -160,6 +172,8 @@ def open_by_system(
             kind=kind.value,
             payload=mask_json(clean_json(dict(payload))),
             ask_key=ask_key(kind.value, {**payload, "at": timezone.now().isoformat()}),
+            subject=subject.value if subject else "",
+            **deciding.of(task.team_id, subject, asker_id=agent.pk if agent else None),
             title=cut(title, 300),
             parked=True,
             shared=shared,
@@ -171,15 +185,15 @@ def open_by_system(
 def answer(
     decision_id: str, *, choice: str, note: str, data: Mapping[str, Any] | None, version: int, payload_hash: str, actor: str
 ) -> Decision:
-    """Store the lead's answer: the first one wins. Wakes the waiting agent, or makes the parked run due.
+    """Store the answer: the first one wins. Wakes the waiting agent, or makes the parked run due.
 
     Raises `AlreadyAnswered` (who and when), `DecisionGone` (why), `Stale` (what is shown has changed), `Forbidden` (an agent
-    answers, or somebody else than the person it is for) or `Invalid` naming the field.
+    answers what is not the lead agent's, or somebody else than the person it is for) or `Invalid` naming the field.
     """
-    if actor.startswith("agent:"):
-        raise Forbidden("Only people answer. What an agent says is never consent.")
     events.lock(get(decision_id).team_id)
     decision = get(decision_id)
+    if not actor.startswith("user:"):
+        deciding.must_be_the_lead_agents(decision, actor)
     must_be_open(decision)
     judges.must_be_theirs(decision.payload, actor)
     if version != decision.version or payload_hash != decision.payload_hash:
@@ -190,11 +204,11 @@ def answer(
         choice=given.choice,
         note=given.note,
         answer=clean_json(dict(given.data)),
-        answered_by=actor.split(":", 1)[-1][:80],
+        answered_by=deciders.signed(actor)[:80],
         answered_at=timezone.now(),
     )
     if decision.kind == DecisionKind.PERMISSION.value and given.choice == "allow_rule" and decision.task:
-        task_edits.allow_rule(decision.task, str(decision.payload["rule"]), by=actor.split(":", 1)[-1])
+        task_edits.allow_rule(decision.task, str(decision.payload["rule"]), by=deciders.signed(actor))
     append_event(
         EventKind.DECISION_ANSWERED, decision, actor=actor, data={"kind": decision.kind, "choice": given.choice, "by": actor}
     )

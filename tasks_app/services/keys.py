@@ -43,6 +43,11 @@ def decision(pk: str) -> str:
     return f"decision:{pk}"
 
 
+def decides(team_pk: int) -> str:
+    """Who decides what in a team, and what its lead agent did."""
+    return f"decides:{team_pk}"
+
+
 def messages(team_pk: int) -> str:
     """A team's messages."""
     return f"messages:{team_pk}"

@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
+from tasks_app.domain.deciders import Decider
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.ids import task_label
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus
@@ -57,6 +58,7 @@ def _due(now: datetime, after_min: float) -> QuerySet[Decision]:
         Q(snoozed_until=None) | Q(snoozed_until__lte=now),
         Q(notify_next_at=None) | Q(notify_next_at__lte=now),
         status=DecisionStatus.OPEN.value,
+        decider=Decider.HUMAN.value,
         opened_at__lte=now - timedelta(minutes=after_min),
         notified_at=None,
         notify_tries__lt=TRIES,

@@ -23,6 +23,7 @@ from tasks_app.services import (
     endings,
     events,
     expiry,
+    handing,
     keys,
     runs,
     scheduling,
@@ -162,6 +163,7 @@ def sweep() -> list[str]:
     """Everything that must not depend on a hint, once; returns due runs that could not be nudged."""
     take_back_expired()
     expiry.expire_due()
+    handing.hand_on_late()
     context.expire_due()
     close_stalls()
     open_stalls()

@@ -12,6 +12,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from tasks_app import wake
+from tasks_app.domain.deciders import TURN
 from tasks_app.domain.errors import AlreadyClaimed, Conflict, LeaseLost, NotFound
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.ids import new_id
@@ -122,14 +123,18 @@ def claim(run_id: str, *, worker: str, host: str) -> Held | None:
 
     The team's caps are counted under its lock, so two workers never start one run too many.
     """
-    found = Run.objects.filter(pk=run_id, status=RunStatus.PENDING.value).values_list("team_id", "agent__status").first()
+    found = (
+        Run.objects.filter(pk=run_id, status=RunStatus.PENDING.value)
+        .values_list("team_id", "agent__status", "task__type")
+        .first()
+    )
     if found is None:
         return None
     team = events.lock(found[0])
     if (
         team.status != TeamStatus.ACTIVE.value
         or found[1] != AgentStatus.ACTIVE.value
-        or capacity.at_work(team.pk) >= capacity.parallel(team.limits)
+        or (found[2] != TURN and capacity.at_work(team.pk) >= capacity.parallel(team.limits))
     ):
         return None
     won = Run.objects.filter(pk=run_id, status__in=START_RUN.sources, due_at__lte=DatabaseNow()).update(

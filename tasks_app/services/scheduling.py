@@ -8,11 +8,28 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
+from tasks_app.domain.deciders import TURN, Decider, Subject, is_lead, subject_of_failure
 from tasks_app.domain.errors import Conflict
+from tasks_app.domain.messaging import LEAD_ROLE
 from tasks_app.domain.statuses import AgentStatus, DecisionKind, DecisionStatus, Reason, RunStatus, TaskStatus, TeamStatus
 from tasks_app.domain.text import cut
 from tasks_app.models import Agent, Decision, Run, Task, Team
-from tasks_app.services import capacity, decisions, deliveries, events, messages, overruns, proofs, reviews, runs, tasks
+from tasks_app.services import (
+    capacity,
+    deciding,
+    decisions,
+    deliveries,
+    events,
+    leading,
+    messages,
+    overruns,
+    proofs,
+    reviews,
+    runs,
+    stuck,
+    tasks,
+    teams,
+)
 
 logger = logging.getLogger(__name__)
 ASK_FIRST = frozenset({Reason.AUTH.value, Reason.START_FAILED.value, Reason.REFUSED.value, Reason.BUDGET.value})
@@ -31,10 +48,12 @@ def tick(team_id: int) -> list[str]:
         return []
     _stop_cancelled(team_id)
     _settle_failures(team)
+    stuck.look_after(team)
+    woken = leading.turn(team)
     busy = set(Run.objects.filter(team_id=team_id, status__in=runs.OPEN).values_list("agent_id", flat=True))
     slots = capacity.parallel(team.limits) - capacity.at_work(team_id, due=True)
     free = [a for a in Agent.objects.filter(team_id=team_id, status=AgentStatus.ACTIVE.value) if a.pk not in busy]
-    started = []
+    started = [woken.pk] if woken else []
     ready = tasks.ready(team_id) if slots > 0 and free else []
     tried = _tried(ready)
     for task in [] if overruns.holds(team, ready) else ready:
@@ -46,17 +65,21 @@ def tick(team_id: int) -> list[str]:
             started.append(runs.give(team, task, agent, actor=events.SYSTEM).pk)
         except Conflict as refused:  # one task that cannot start must not keep the others waiting
             logger.warning("%s cannot start: %s", task.label, refused.message)
-        if len(started) >= slots or not free:
+        slots -= 1
+        if slots <= 0 or not free:
             break
     _note_end(team)
     return started
 
 
 def suitable(task: Task, agents: Sequence[Agent], *, tried: Collection[int]) -> list[Agent]:
-    """Agents that may do the task, best first: its assignee; else its role; those who have not `tried` it yet (ids) first."""
+    """Agents that may do the task, best first: its assignee; else its role, or anybody but the lead agent.
+
+    Those who have not `tried` it yet (ids) come first.
+    """
     if task.assignee_id:
         return [a for a in agents if a.pk == task.assignee_id]
-    fitting = [a for a in agents if not task.role or a.role == task.role]
+    fitting = [a for a in agents if (a.role == task.role if task.role else not is_lead(a.role))]
     return sorted(fitting, key=lambda a: (a.pk in tried, a.used_tokens, a.position))
 
 
@@ -97,7 +120,7 @@ def _settle_failures(team: Team) -> None:
         task=OuterRef("pk"), run=None, kind=DecisionKind.ESCALATION.value, status=DecisionStatus.OPEN.value
     )
     failed = Task.objects.select_related("assignee").filter(team=team, status=TaskStatus.PENDING.value, failed=True)
-    for task in failed.exclude(Exists(asked)):
+    for task in failed.exclude(type=TURN).exclude(Exists(asked)):
         _settle_failure(team, task)
 
 
@@ -107,6 +130,7 @@ def _settle_failure(team: Team, task: Task) -> None:
         return
     by_policy = (
         team.limits.get("on_failure", "reassign") == "reassign"
+        and deciding.settings(team.pk).by[Subject.FAILURE] is Decider.POLICY
         and last.reason not in ASK_FIRST
         and task.attempts < task.attempts_allowed
     )
@@ -121,7 +145,14 @@ def _settle_failure(team: Team, task: Task) -> None:
             extra_attempt=False,
         )
         return
-    decisions.open_by_system(kind=DecisionKind.ESCALATION, task=task, run=None, payload=_escalation(task, last))
+    subject = subject_of_failure(last.reason, used_up=task.attempts >= task.attempts_allowed)
+    decisions.open_by_system(
+        kind=DecisionKind.ESCALATION,
+        task=task,
+        run=None,
+        payload=_escalation(task, last),
+        subject=None if is_lead(last.agent.role) else subject,
+    )
 
 
 def _others(task: Task, last: Agent) -> list[Agent]:
@@ -133,7 +164,11 @@ def _others(task: Task, last: Agent) -> list[Agent]:
 
 
 def _escalation(task: Task, last: Run) -> dict[str, object]:
-    candidates = Agent.objects.filter(team_id=task.team_id, status=AgentStatus.ACTIVE.value).exclude(pk=last.agent_id)
+    candidates = (
+        Agent.objects.filter(team_id=task.team_id, status=AgentStatus.ACTIVE.value)
+        .exclude(pk=last.agent_id)
+        .exclude(role__iexact=LEAD_ROLE)
+    )
     dossier = last.dossier or {}
     options: list[dict[str, object]] = [
         {
@@ -160,11 +195,10 @@ def _escalation(task: Task, last: Run) -> dict[str, object]:
 
 
 @transaction.atomic
-def apply_answer(decision: Decision) -> None:
-    """Carry out what the lead chose where the system itself asked (escalation after the last attempt, budget, stall)."""
+def apply_answer(decision: Decision, *, actor: str) -> None:
+    """Carry out what was chosen where the system itself asked (escalation after the last attempt, budget, stall)."""
     if decision.status != DecisionStatus.ANSWERED.value or decision.task is None:
         return
-    actor = f"user:{decision.answered_by}"
     if decision.kind == DecisionKind.ESCALATION.value and decision.payload.get("auto"):
         _apply_escalation(decision, decision.task, actor)
     elif decision.kind == DecisionKind.BUDGET.value:
@@ -182,13 +216,18 @@ def _apply_stall(decision: Decision, run: Run, actor: str) -> None:
     elif decision.choice == "retry":
         runs.ask_to_stop(run.pk, actor=actor, reason=Reason.SUPERSEDED, held=False)
     elif decision.note:
-        messages.send(run.team_id, sender_agent_id=None, to=run.agent.name, body=decision.note, actor=actor)
+        sender = deciding.lead_agent(run.team_id) if actor.startswith("agent:") else None
+        sender_id = sender.pk if sender else None
+        messages.send(run.team_id, sender_agent_id=sender_id, to=run.agent.name, body=decision.note, actor=actor)
 
 
 def _apply_escalation(decision: Decision, task: Task, actor: str) -> None:
     chosen: dict[str, object] = next((o for o in decision.payload["options"] if o["label"] == decision.answer.get("option")), {})
     action, guidance = str(chosen.get("action", "")), "\n".join(t for t in (decision.answer.get("text"), decision.note) if t)
+    if action == "leave":
+        return
     if action == "complete":
+        deciding.may_accept(task.team_id, actor)
         evidence = proofs.overridden(task)
         if (
             tasks.mark_completed(task, by=decision.answered_by, evidence=evidence, output=guidance, actor=actor)
@@ -198,6 +237,11 @@ def _apply_escalation(decision: Decision, task: Task, actor: str) -> None:
     elif action == "cancel":
         tasks.mark_cancelled(task, why=guidance or "given up after its last attempt", actor=actor)
         reviews.given_up(task, actor=actor)
+    elif action.startswith("reopen:"):
+        needed = Task.objects.filter(pk=int(action.split(":", 1)[1]), team_id=task.team_id).first()
+        if needed is not None:
+            tasks.mark_reopened(needed, why=guidance, actor=actor)
+            teams.work_again(task.team_id)
     else:
         last = Run.objects.filter(task=task).order_by("-attempt").first()
         agent_id = int(action.split(":", 1)[1]) if action.startswith("reassign:") else (last.agent_id if last else None)

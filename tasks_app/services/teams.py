@@ -56,6 +56,7 @@ def create(plan: Plan, *, slug: str, source: Source, workspace: Path, user_id: i
         rehearsal_script=source.script,
         limits=plan.limits.model_dump(mode="json"),
         messaging=plan.messages.model_dump(mode="json"),
+        decides=plan.decides.model_dump(mode="json"),
         permissions=plan.permissions.model_dump(mode="json"),
         budget_usd=plan.budget.usd,
         budget_tokens=plan.budget.tokens,

@@ -4,9 +4,14 @@ from functools import cache
 from importlib import import_module
 from typing import Protocol, cast
 
+from tasks_app.domain.deciders import TURN
+
 TYPES: dict[str, str] = {
     "agent": "tasks_app.task_types.agent",
+    "lead": "tasks_app.task_types.lead",
 }
+PLANNED = tuple(name for name in TYPES if name != TURN)
+"""Those that a plan may ask for."""
 
 
 class TaskType(Protocol):

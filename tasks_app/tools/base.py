@@ -54,6 +54,8 @@ class CrewTool:
     """Whether it changes anything: then it is refused to a life that no longer holds the run, and is all or nothing."""
     refused: Callable[[Caller, Any, DomainError], None] | None = None
     """Called after a refusal, outside of what it undid: to tell the people who watch."""
+    lead: bool = False
+    """Only for the lead agent."""
     once: Callable[[Any], Any] | None = None
     """For a tool whose repetition would do something twice: what of the arguments makes a call the same one, as JSON;
     None where this call may be repeated."""

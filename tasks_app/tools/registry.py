@@ -7,19 +7,19 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tasks_app.domain.errors import DomainError, LeaseLost
+from tasks_app.domain.errors import DomainError, Forbidden, LeaseLost
 from tasks_app.domain.text import clean_json
 from tasks_app.runners.port import ToolSpec
-from tasks_app.services import calls, runs
-from tasks_app.tools import context, escalate, messages, tasks
+from tasks_app.services import calls, deciding, runs
+from tasks_app.tools import context, escalate, lead, messages, tasks
 from tasks_app.tools.base import Caller, CrewTool
 
-TOOLS: dict[str, CrewTool] = {tool.name: tool for module in (tasks, messages, escalate, context) for tool in module.TOOLS}
+TOOLS: dict[str, CrewTool] = {tool.name: tool for module in (tasks, messages, escalate, context, lead) for tool in module.TOOLS}
 
 
-def specs() -> tuple[ToolSpec, ...]:
-    """Return what the runner registers as the MCP server `crew`."""
-    return tuple(tool.spec() for tool in TOOLS.values())
+def specs(*, lead: bool = False) -> tuple[ToolSpec, ...]:
+    """Return what the runner registers as the MCP server `crew`; `lead`: for the lead agent, with the tools it alone has."""
+    return tuple(tool.spec() for tool in TOOLS.values() if lead or not tool.lead)
 
 
 def call(name: str, caller: Caller, arguments: Mapping[str, Any], tool_use_id: str = "") -> tuple[str, bool]:
@@ -39,6 +39,7 @@ def call(name: str, caller: Caller, arguments: Mapping[str, Any], tool_use_id: s
         return f"The arguments are not right. {wrong}", True
     try:
         with runs.holding(caller.run_id, caller.fence) if tool.writes else nullcontext():
+            _may_call(tool, caller)
             return _run(tool, replace(caller, tool_use_id=tool_use_id), parsed), False
     except LeaseLost:
         raise
@@ -46,6 +47,13 @@ def call(name: str, caller: Caller, arguments: Mapping[str, Any], tool_use_id: s
         if tool.refused is not None:
             tool.refused(caller, parsed, error)
         return f"Refused: {_words(error)}", True
+
+
+def _may_call(tool: CrewTool, caller: Caller) -> None:
+    if tool.lead:
+        lead_agent = deciding.lead_agent(caller.team_id)
+        if lead_agent is None or lead_agent.pk != caller.agent_id:
+            raise Forbidden(f"Only the lead agent of a team has {tool.name}.")
 
 
 def _run(tool: CrewTool, caller: Caller, arguments: Any) -> str:

@@ -35,6 +35,7 @@ def addresses(team, run):
         "how it goes": reverse("how-it-goes", args=["atlas"]),
         "context": reverse("context", args=["atlas"]),
         "entry": reverse("context-entry", args=["atlas", make.ContextEntryFactory(team=team).pk]),
+        "who decides": reverse("deciders", args=["atlas"]),
         "new team": reverse("team-new"),
     }
 
@@ -42,8 +43,9 @@ def addresses(team, run):
 PAGES = [
     *("overview", "inbox", "decision", "teams", "team", "table", "task", "agent", "history", "how it goes", "context", "entry"),
     "new team",
+    "who decides",
 ]
-OF_ONE_TEAM = ["decision", "team", "table", "task", "agent", "how it goes", "context", "entry"]
+OF_ONE_TEAM = ["decision", "team", "table", "task", "agent", "how it goes", "context", "entry", "who decides"]
 
 
 @pytest.mark.parametrize("which", PAGES)

@@ -136,6 +136,10 @@ WRITES = {
     "ShareContext": {"name": "x", "value": 1},
     "ReadContext": {"name": "x"},
     "SaveCheckpoint": {"name": "x"},
+    "Answer": {"decision": "d00000000", "version": 1, "seen": "x"},
+    "HandOn": {"decision": "d00000000", "why": "x"},
+    "Assign": {"taskId": "1"},
+    "Split": {"taskId": "1", "parts": []},
 }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny
 
+from tasks_app.domain.deciders import speaker
 from tasks_app.domain.text import clean, one_line
 from tasks_app.runners.port import Answer
 
@@ -19,6 +20,7 @@ IN_PLAN_MODE = (
     "Refused: you are in plan mode, so nothing may be changed or run yet (commands that only read are fine). "
     "Finish the plan and present it with ExitPlanMode."
 )
+UNSETTLED = "Refused: no rule of this team allows this call, and nobody is asked for it here. Find another way."
 NO_PLAN = "ExitPlanMode came without a plan. Write the plan first and pass it as `plan`."
 
 
@@ -26,7 +28,9 @@ def permission(answer: Answer, given: Mapping[str, Any]) -> Result:
     """Allow exactly what was shown, or deny with the lead's words."""
     if answer.choice in ("allow", "allow_rule"):
         return PermissionResultAllow(updated_input=dict(given))
-    return PermissionResultDeny(message=f"The lead denied this call.{_note(answer)} Do not repeat it; find another way.")
+    return PermissionResultDeny(
+        message=f"{speaker(answer.by)} denied this call.{_note(answer)} Do not repeat it; find another way."
+    )
 
 
 def question_payload(given: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -57,7 +61,7 @@ def plan(answer: Answer, given: Mapping[str, Any]) -> Result:
     edited = answer.data.get("plan")
     if answer.choice == "approve_changes" and isinstance(edited, str) and edited.strip():
         return PermissionResultAllow(updated_input={**given, "plan": clean(edited)})
-    return PermissionResultDeny(message=f"The lead sent the plan back.{_note(answer)} {PLAN_HELD}")
+    return PermissionResultDeny(message=f"{speaker(answer.by)} sent the plan back.{_note(answer)} {PLAN_HELD}")
 
 
 def stuck_plan_payload(text: str, comments: Sequence[str]) -> dict[str, Any]:
@@ -112,7 +116,8 @@ def escalation_payload(given: Mapping[str, Any]) -> dict[str, Any] | str:
 def escalation_text(answer: Answer) -> str:
     """Return the lead's choice in words, as the result of the call."""
     option, text = str(answer.data.get("option") or ""), str(answer.data.get("text") or "")
-    parts = [f"The lead chose: {option}." if option else "", f"The lead says: {text}" if text else "", _note(answer).strip()]
+    who = speaker(answer.by)
+    parts = [f"{who} chose: {option}." if option else "", f"{who} says: {text}" if text else "", _note(answer).strip()]
     return clean(" ".join(part for part in parts if part)) or "The lead answered without choosing: decide yourself."
 
 
@@ -122,7 +127,7 @@ def note_text(answer: Answer) -> str:
 
 
 def _note(answer: Answer) -> str:
-    return f" The lead adds: {clean(answer.note)}" if answer.note.strip() else ""
+    return f" {speaker(answer.by)} adds: {clean(answer.note)}" if answer.note.strip() else ""
 
 
 def _answer_text(value: Any) -> str:

@@ -150,6 +150,8 @@ class Gate:
             "cwd": self.spec.workspace,
             "subagent": self._subagent(context),
         }
+        if self.spec.refuses_unsettled and self._verdict(tool, given).decision is not rules.Decision.ASK:
+            return PermissionResultDeny(message=asks.UNSETTLED)
         answer = await self._put(DecisionKind.PERMISSION, payload, context)
         if isinstance(answer, PermissionResultDeny):
             return answer

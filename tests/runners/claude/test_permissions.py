@@ -119,6 +119,16 @@ async def test_several_questions_may_be_open_at_once(folder: Path) -> None:
     assert [ask.subagent for ask in room.port.asks] == ["", "explore"]
 
 
+async def test_where_the_rules_alone_decide_an_unsettled_call_is_refused_and_one_under_ask_is_asked(folder: Path) -> None:
+    room = Room(folder, yes, refuses_unsettled=True, ask=("Bash(make:*)",))
+    refused = await room.decide("Bash", {"command": "rm -r build"})
+    assert isinstance(refused, PermissionResultDeny)
+    assert "nobody is asked" in refused.message
+    assert not room.port.asks
+    assert isinstance(await room.decide("Bash", {"command": "make all"}), PermissionResultAllow)
+    assert len(room.port.asks) == 1
+
+
 async def test_a_cancelled_request_is_withdrawn(folder: Path) -> None:
     """N23: Claude Code cancels the request."""
     room = Room(folder, never)
