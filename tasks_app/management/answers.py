@@ -69,7 +69,7 @@ def listing(items: Sequence[Item], ages: Mapping[str, str]) -> list[str]:
     """Return one harmless line for each request that waits."""
     width = max((len(item.team_slug) for item in items), default=0)
     lines = [
-        f"{item.id}  {item.kind.value:<10} {ages[item.id]:>8}  {item.team_slug:<{width}}  {item.task_label:<5} "
+        f"{item.id}  {item.kind.value:<10} {ages[item.id]:>12}  {item.team_slug:<{width}}  {item.task_label:<5} "
         f"{one_line(item.title, 120)}"
         for item in items
     ]

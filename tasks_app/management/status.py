@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from tasks_app.domain.spans import span
 from tasks_app.domain.statuses import TaskStatus
 from tasks_app.domain.text import one_line
 from tasks_app.management import words
@@ -26,8 +27,8 @@ COLOURS = {
     TaskState.IN_FLIGHT: "blue",
     TaskState.DONE: "green",
 }
-COLUMNS = ("Agent", "Role", "State", "Task", "Context", "Elapsed", "Pace")
-DROPPED = ("Role", "Context", "Elapsed", "Pace")
+COLUMNS = ("Agent", "Role", "State", "Task", "Context", "Worked", "Waited", "Pace")
+DROPPED = ("Role", "Waited", "Context", "Worked", "Pace")
 """What a narrow screen does without, in this order."""
 
 
@@ -79,7 +80,7 @@ def as_json(status: Status) -> dict[str, Any]:
             "on_pace_for_tokens": team.pace_tokens(status.now),
         },
         "tasks": [task_json(card) for card in status.tasks],
-        "agents": [_agent_json(card, status.now) for card in status.agents],
+        "agents": [_agent_json(card) for card in status.agents],
         "decisions": [
             {"id": item.id, "kind": item.kind.value, "title": item.title, "agent": item.agent, "task": item.task_label}
             for item in status.waiting
@@ -189,7 +190,8 @@ def _crew(status: Status, *, left_out: Sequence[str]) -> Table:
             card.state.value,
             one_line(task, 40),
             "–" if percent is None else f"{percent} %",
-            words.since(card.run.started_at, status.now) if card.run else "",
+            span(card.run.time.worked_s) if card.run else "",
+            span(card.run.time.waited_s) if card.run and card.run.time.waited_s >= 1 else "",
             pace(card) if card.run else "",
         )
         table.add_row(*(cells[place] for place in shown))
@@ -224,8 +226,7 @@ def task_json(card: TaskCard) -> dict[str, Any]:
     }
 
 
-def _agent_json(card: AgentCard, now: dt.datetime) -> dict[str, Any]:
-    started = card.run.started_at if card.run else None
+def _agent_json(card: AgentCard) -> dict[str, Any]:
     return {
         "name": card.name,
         "role": card.role,
@@ -233,7 +234,8 @@ def _agent_json(card: AgentCard, now: dt.datetime) -> dict[str, Any]:
         "pace": pace(card),
         "task": card.run.label if card.run else None,
         "context_percent": card.context.percent,
-        "elapsed_s": int((now - started).total_seconds()) if started else None,
+        "worked_s": round(card.run.time.worked_s) if card.run else None,
+        "waited_s": round(card.run.time.waited_s) if card.run else None,
         "used_tokens": card.used_tokens,
         "used_usd": card.used_usd,
         "cost_partial": card.cost_partial,

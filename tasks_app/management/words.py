@@ -5,6 +5,7 @@ import datetime as dt
 from django.utils import timezone
 
 from tasks_app.domain.events import EventKind
+from tasks_app.domain.spans import span
 from tasks_app.domain.text import one_line
 from tasks_app.selectors import sentences
 from tasks_app.selectors.journal import Entry
@@ -24,16 +25,9 @@ _QUIET = frozenset(
 )
 
 
-def clock(seconds: float) -> str:
-    """Return `4:07` or `1:02:33`."""
-    whole = max(0, int(seconds))
-    hours, minutes = divmod(whole // 60, 60)
-    return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"
-
-
 def since(moment: dt.datetime | None, now: dt.datetime) -> str:
-    """Return how long ago, as a clock; nothing for no moment."""
-    return clock((now - moment).total_seconds()) if moment else ""
+    """Return how long ago, in words; nothing for no moment."""
+    return span((now - moment).total_seconds()) if moment else ""
 
 
 def tokens(count: int | None) -> str:

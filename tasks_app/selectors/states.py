@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
     class Derived(TypedDict):
-        """What `with_state` adds."""
+        """What `with_state` adds, and `took_s` where a card reads it."""
 
         state: str
         stuck: bool
         reviewed_in: int | None
+        took_s: float | None
 
     DerivedTask = WithAnnotations[Task, Derived]
 
@@ -112,6 +113,6 @@ class ContextUse:
         return self.reading.level
 
 
-def over_time(started_at: dt.datetime | None, expected_max_min: float, now: dt.datetime) -> bool:
-    """Whether an attempt that is still open has taken longer than expected."""
-    return started_at is not None and (now - started_at).total_seconds() > expected_max_min * 60
+def over_time(worked_s: float, expected_max_min: float) -> bool:
+    """Whether an attempt that is still open has worked for longer than expected."""
+    return worked_s > expected_max_min * 60

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from django.db.models import Q, QuerySet
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from tasks_app.domain.graph import Blocker, Why, blockers, dead_ends
 from tasks_app.domain.ids import task_label
 from tasks_app.domain.statuses import AgentStatus, RunStatus, TaskStatus
-from tasks_app.models import Agent, Dependency, Task
+from tasks_app.models import Agent, Dependency, Run, Task
 from tasks_app.selectors import agents
 from tasks_app.selectors.agents import OpenAsk, OpenRun
 from tasks_app.selectors.states import ContextUse, TaskState, over_time, with_state
@@ -77,6 +77,7 @@ class TaskCard:
     used_usd: Decimal
     cost_partial: bool  # it has cost at least this
     started_at: dt.datetime | None
+    took_s: float | None  # working time of the attempt that completed it; None: none did
     completed_at: dt.datetime | None
     completed_by: str
     not_before: dt.datetime | None
@@ -98,13 +99,6 @@ class TaskCard:
     def tries(self) -> int:
         """Attempts that count, with the one that is under way or has succeeded."""
         return self.attempts + (self.status in (TaskStatus.IN_PROGRESS, TaskStatus.COMPLETED))
-
-    @property
-    def took_s(self) -> float | None:
-        """How long it took from its first start to its completion; None while it is not done."""
-        if self.completed_at is None or self.started_at is None:
-            return None
-        return (self.completed_at - self.started_at).total_seconds()
 
     @property
     def short(self) -> bool:
@@ -158,7 +152,9 @@ def one(task_id: int) -> TaskCard | None:
 
 def _load(tasks: QuerySet[Task], states: Collection[TaskState] = ()) -> "list[DerivedTask]":
     wide = ("description", "criteria", "guidance", "evidence", "output", "metadata", "team__plan", "team__rehearsal_script")
-    found = with_state(tasks).select_related("team").defer(*wide).order_by("team_id", "number")
+    did = Run.objects.filter(task=OuterRef("pk"), status=RunStatus.COMPLETED.value).order_by("-attempt")
+    found = with_state(tasks).annotate(took_s=Subquery(did.values("worked_s")[:1]))
+    found = found.select_related("team").defer(*wide).order_by("team_id", "number")
     return list(found.filter(state__in=[state.value for state in states]) if states else found)
 
 
@@ -248,10 +244,11 @@ def _card(task: "DerivedTask", facts: _Facts, blocked_by: tuple[Blocker[int], ..
         used_usd=task.used_usd,
         cost_partial=task.cost_partial,
         started_at=run.started_at if run else task.started_at,
+        took_s=task.took_s if state is TaskState.DONE else None,
         completed_at=task.completed_at,
         completed_by=task.completed_by,
         not_before=task.not_before,
-        over=run is not None and over_time(run.started_at, task.expected_max, facts.now),
+        over=run is not None and over_time(run.time.worked_s, task.expected_max),
         attention=task.status == TaskStatus.IN_PROGRESS
         and task.reviewed_in is None
         and (run is None or (run.status is RunStatus.RUNNING and not run.alive)),

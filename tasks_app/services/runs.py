@@ -21,6 +21,7 @@ from tasks_app.domain.text import clean, clean_json, mask_json
 from tasks_app.domain.transitions import GIVE_BACK_RUN, START_RUN
 from tasks_app.models import Agent, Decision, Run, Task, Team
 from tasks_app.models.teams import LARGE_OF_TEAM
+from tasks_app.selectors.worktime import WAITS
 from tasks_app.services import agents, budgets, capacity, events, keys, tasks, worktime
 from tasks_app.services.clock import DatabaseNow, now_s
 from tasks_app.task_types import registry as task_types
@@ -32,7 +33,7 @@ RELEASED = "released"
 
 def asked_for(run_id: str) -> Q:
     """The open decisions that the run waits for: its own, and one it shares with others whose budget is used up as well."""
-    return capacity.WAITS & Q(status=DecisionStatus.OPEN.value) & (Q(run_id=run_id) | Q(waiting_runs=run_id))
+    return WAITS & Q(status=DecisionStatus.OPEN.value) & (Q(run_id=run_id) | Q(waiting_runs=run_id))
 
 
 @dataclass(frozen=True)

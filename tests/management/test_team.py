@@ -186,7 +186,7 @@ def test_how_a_team_does_is_said_in_words_and_as_json() -> None:
     _, out, _ = run("team", "how-it-goes", "small")
     assert "Within their window      0 % (0 of 1; 1 short, 0 over)" in out
     assert "Clarifications mid-task  1, in 1 done tasks" in out
-    assert "Human wait               1:00 (median), 1:00 at most; 1 answered" in out
+    assert "Human wait               1 min (median), 1 min at most; 1 answered" in out
     assert "Day         Done" in out
     _, found = run_json("team", "how-it-goes", "small")
     assert (found["team"], found["short"], found["clean_percent"], found["messages_typical"]) == ("small", 1, None, 0)

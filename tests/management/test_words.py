@@ -16,9 +16,9 @@ def entry(event: str, /, request: Request | None = None, **data: object) -> Entr
     return Entry(7, event, AT, "system", data, task="T-2", task_title="API", agent="ada", decision="d1", request=request)
 
 
-@pytest.mark.parametrize(("seconds", "said"), [(0, "0:00"), (59.9, "0:59"), (247, "4:07"), (3753, "1:02:33"), (-5, "0:00")])
-def test_a_duration_is_a_clock(seconds: float, said: str) -> None:
-    assert words.clock(seconds) == said
+def test_an_age_is_said_in_words_and_no_moment_has_none() -> None:
+    assert words.since(AT, AT + dt.timedelta(minutes=10, seconds=7)) == "10 min 7 s"
+    assert words.since(None, AT) == ""
 
 
 @pytest.mark.parametrize(

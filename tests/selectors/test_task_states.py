@@ -151,10 +151,13 @@ def test_a_task_of_a_stopped_agent_says_to_reassign_it(team):
 
 
 def test_a_task_done_before_its_window_is_short(team):
-    short = make.TaskFactory(team=team, done=True, started_at=make.ago(minutes=10), completed_at=make.ago(minutes=8))
-    fine = make.TaskFactory(team=team, done=True, started_at=make.ago(minutes=20), completed_at=make.ago(minutes=8))
+    short, fine, by_hand = (make.TaskFactory(team=team, done=True, started_at=make.ago(minutes=20)) for _ in range(3))
+    make.RunFactory(task=short, ended=True, worked_s=120)
+    make.RunFactory(task=fine, ended=True, worked_s=720)
+    assert (card(short).took_s, card(fine).took_s, card(by_hand).took_s) == (120, 720, None)
     assert card(short).short
     assert not card(fine).short
+    assert not card(by_hand).short
 
 
 def test_completed_and_cancelled_tasks_name_no_obstacle(team):
