@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
@@ -178,24 +179,29 @@ class _Crew:
 
 def _crew(status: Status, *, left_out: Sequence[str]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
+    rows = [_cells(card) for card in status.agents]
     shown = [place for place, name in enumerate(COLUMNS) if name not in left_out]
     for place in shown:
-        table.add_column(COLUMNS[place], no_wrap=COLUMNS[place] != "Task", overflow="fold")
-    for card in status.agents:
-        percent = card.context.percent
-        task = f"{card.run.label} {card.run.task_title}" if card.run else ""
-        cells = (
-            one_line(card.name, 30),
-            one_line(card.role, 20),
-            card.state.value,
-            one_line(task, 40),
-            "–" if percent is None else f"{percent} %",
-            span(card.run.time.worked_s) if card.run else "",
-            span(card.run.time.waited_s) if card.run and card.run.time.waited_s >= 1 else "",
-            pace(card) if card.run else "",
-        )
+        wraps = COLUMNS[place] == "Task"
+        width = None if wraps else max(cell_len(cells[place]) for cells in (COLUMNS, *rows))
+        table.add_column(COLUMNS[place], no_wrap=not wraps, min_width=width, overflow="fold")
+    for cells in rows:
         table.add_row(*(cells[place] for place in shown))
     return table
+
+
+def _cells(card: AgentCard) -> tuple[str, ...]:
+    percent, run = card.context.percent, card.run
+    return (
+        one_line(card.name, 30),
+        one_line(card.role, 20),
+        card.state.value,
+        one_line(f"{run.label} {run.task_title}", 40) if run else "",
+        "–" if percent is None else f"{percent} %",
+        span(run.time.worked_s) if run else "",
+        span(run.time.waited_s) if run and run.time.waited_s >= 1 else "",
+        pace(card) if run else "",
+    )
 
 
 def _questions(status: Status) -> list[RenderableType]:
@@ -218,6 +224,7 @@ def task_json(card: TaskCard) -> dict[str, Any]:
         "assignee": card.assignee or None,
         "blocked_by": [each.task.label for each in card.obstacles],
         "attempts": card.attempts,
+        "attempts_failed": card.failures,
         "attempts_allowed": card.attempts_allowed,
         "completed_by": card.completed_by or None,
         "used_tokens": card.used_tokens,

@@ -9,6 +9,7 @@ from tasks_app.domain.spans import span
 from tasks_app.domain.text import one_line
 from tasks_app.selectors import sentences
 from tasks_app.selectors.journal import Entry
+from tasks_app.selectors.tasks import TaskCard
 
 COMMAND = "uv run manage.py"
 """How a command begins that people can copy."""
@@ -37,6 +38,14 @@ def tokens(count: int | None) -> str:
     if count < 1000:
         return str(count)
     return f"{count / 1000:.0f} k" if count < 999_500 else f"{count / 1_000_000:.1f} M"
+
+
+def attempts(card: TaskCard) -> str:
+    """Return `2 of 3 allowed, 1 failed`; a task that nobody has begun has `none yet, 3 allowed`."""
+    if not card.attempts:
+        return f"none yet, {card.attempts_allowed} allowed"
+    failed = f", {card.failures} failed" if card.failures else ""
+    return f"{card.attempts} of {card.attempts_allowed} allowed{failed}"
 
 
 def line(entry: Entry) -> str:

@@ -161,7 +161,14 @@ def open_runs(where: Q) -> list[tuple[int, int, OpenRun]]:
 def _open_run(row: tuple[Any, ...]) -> OpenRun:
     status = RunStatus(row[7])
     time = worktime.read(*row[15:], alive=_alive(status, row[11]), began=row[8], ended=None)
-    return OpenRun(*row[2:7], status, *row[8:12], row[12] is not None, row[13] <= 0, row[14], time)
+    words = dict(zip(_OF_RUN, row[2:12], strict=True)) | {"status": status}
+    return OpenRun(**words, stopping=row[12] is not None, due=row[13] <= 0, last_step_at=row[14], time=time)
+
+
+_OF_RUN = (
+    *("id", "task_id", "task_number", "task_title", "attempt", "status"),
+    *("started_at", "expected_min", "expected_max", "silent_s"),
+)
 
 
 def _alive(status: RunStatus, silent_s: float) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
 
     class Derived(TypedDict):
-        """What `with_state` adds, and `took_s` where a card reads it."""
+        """What `with_state` adds."""
 
         state: str
         stuck: bool
@@ -66,7 +66,10 @@ URGENCY: Mapping[TeamState, int] = {state: position for position, state in enume
 
 
 def with_state(tasks: QuerySet[Task]) -> "QuerySet[DerivedTask]":
-    """Return the tasks annotated with `state` (a `TaskState`), `stuck` (a dependency was cancelled), `reviewed_in` (number)."""
+    """Return the tasks annotated with `state` (a `TaskState`), `stuck` (a dependency was cancelled), `reviewed_in` (number).
+
+    And with `took_s`: the working time of the attempt that completed it.
+    """
     asked = Decision.objects.filter(task=OuterRef("pk"), status=DecisionStatus.OPEN.value)
     joined = Run.objects.filter(task=OuterRef("pk"), status=RunStatus.PENDING.value, waits_for__status=DecisionStatus.OPEN.value)
     needs = Dependency.objects.filter(task=OuterRef("pk"))
@@ -82,10 +85,12 @@ def with_state(tasks: QuerySet[Task]) -> "QuerySet[DerivedTask]":
         output_field=CharField(),
     )
     review = Task.objects.filter(review_of=OuterRef("pk"), status__in=[TaskStatus.PENDING.value, TaskStatus.IN_PROGRESS.value])
+    did = Run.objects.filter(task=OuterRef("pk"), status=RunStatus.COMPLETED.value)
     return tasks.annotate(
         state=state,
         stuck=Exists(needs.filter(needs__status=TaskStatus.CANCELLED.value)),
         reviewed_in=Subquery(review.order_by("number").values("number")[:1]),
+        took_s=Subquery(did.order_by("-attempt").values("worked_s")[:1]),
     )
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from tasks_app.domain.graph import Blocker, Why, blockers, dead_ends
 from tasks_app.domain.ids import task_label
 from tasks_app.domain.statuses import AgentStatus, RunStatus, TaskStatus
-from tasks_app.models import Agent, Dependency, Run, Task
+from tasks_app.models import Agent, Dependency, Task
 from tasks_app.selectors import agents
 from tasks_app.selectors.agents import OpenAsk, OpenRun
 from tasks_app.selectors.states import ContextUse, TaskState, over_time, with_state
@@ -69,7 +69,7 @@ class TaskCard:
     ask: OpenAsk | None
     context: ContextUse | None
     obstacles: tuple[Obstacle, ...]
-    attempts: int
+    failures: int  # attempts that failed and count
     attempts_allowed: int
     expected_min: float
     expected_max: float
@@ -96,9 +96,9 @@ class TaskCard:
         return task_label(self.number)
 
     @property
-    def tries(self) -> int:
-        """Attempts that count, with the one that is under way or has succeeded."""
-        return self.attempts + (self.status in (TaskStatus.IN_PROGRESS, TaskStatus.COMPLETED))
+    def attempts(self) -> int:
+        """The attempts that count: those that failed, and the one that is under way or has completed it."""
+        return self.failures + (self.status is TaskStatus.IN_PROGRESS or self.took_s is not None)
 
     @property
     def short(self) -> bool:
@@ -152,9 +152,7 @@ def one(task_id: int) -> TaskCard | None:
 
 def _load(tasks: QuerySet[Task], states: Collection[TaskState] = ()) -> "list[DerivedTask]":
     wide = ("description", "criteria", "guidance", "evidence", "output", "metadata", "team__plan", "team__rehearsal_script")
-    did = Run.objects.filter(task=OuterRef("pk"), status=RunStatus.COMPLETED.value).order_by("-attempt")
-    found = with_state(tasks).annotate(took_s=Subquery(did.values("worked_s")[:1]))
-    found = found.select_related("team").defer(*wide).order_by("team_id", "number")
+    found = with_state(tasks).select_related("team").defer(*wide).order_by("team_id", "number")
     return list(found.filter(state__in=[state.value for state in states]) if states else found)
 
 
@@ -236,7 +234,7 @@ def _card(task: "DerivedTask", facts: _Facts, blocked_by: tuple[Blocker[int], ..
         ask=facts.asks.get(task.pk),
         context=crew.contexts.get(agent_pk or 0),
         obstacles=() if state in (TaskState.DONE, TaskState.CANCELLED) else _obstacles(facts, blocked_by),
-        attempts=task.attempts,
+        failures=task.attempts,
         attempts_allowed=task.attempts_allowed,
         expected_min=task.expected_min,
         expected_max=task.expected_max,

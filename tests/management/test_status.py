@@ -77,7 +77,7 @@ def test_to_wait_for_the_lead_is_no_work_and_is_shown_apart() -> None:
     ("width", "columns"),
     [
         (100, "Agent Role State Task Context Worked Waited Pace"),
-        (70, "Agent State Task Worked Pace"),
+        (70, "Agent State Task Context Worked Pace"),
         (40, "Agent State Task"),
     ],
 )

@@ -6,7 +6,7 @@ from typing import Any
 from tasks_app.domain.errors import Conflict, Invalid, NotFound
 from tasks_app.domain.text import one_line, strip_ansi
 from tasks_app.execution import handover
-from tasks_app.management import status
+from tasks_app.management import status, words
 from tasks_app.management.cli import DeskCommand, actor, find_task, find_team
 from tasks_app.selectors import journal
 from tasks_app.selectors.tasks import TaskCard
@@ -97,7 +97,7 @@ def _lines(card: TaskCard) -> list[str]:
     facts = [
         f"{card.label} {one_line(card.title, 200)}",
         status.task_words(card),
-        f"attempts {card.attempts} of {card.attempts_allowed}",
+        f"attempts: {words.attempts(card)}",
     ]
     if card.assignee or card.role:
         facts.append(f"for {card.assignee or f'any {card.role}'}")
