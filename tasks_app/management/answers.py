@@ -84,8 +84,22 @@ def shown(detail: Detail) -> list[str]:
     lines += _content(item.kind, detail.payload)
     if item.open:
         return [*lines, "", *_ways(detail)]
-    how = f"{registry.choice_word(detail.choice)} by {detail.answered_by}" if detail.answered_by else detail.closed_why
+    how = f"{said(detail)}, by {detail.answered_by}" if detail.answered_by else detail.closed_why
     return [*lines, "", f"{item.status.value}: {how}"]
+
+
+def said(detail: Detail) -> str:
+    """Return what was answered, in words: the option, the text, the amount, and the note beside it."""
+    given, word = detail.answer, registry.choice_word(detail.choice)
+    if detail.item.kind is DecisionKind.ESCALATION:
+        chosen = [str(given.get(name) or "") for name in ("option", "text")]
+    elif detail.item.kind is DecisionKind.QUESTION:
+        answers = (given.get("answers") or {}).items()
+        chosen = [f"{one_line(q, 80)} {', '.join(a) if isinstance(a, list) else a}" for q, a in answers]
+    else:
+        amounts = [f"${given['usd']}"] if given.get("usd") else [f"{given['tokens']} tokens"] if given.get("tokens") else []
+        chosen = [" by ".join([word, *amounts])]
+    return "; ".join(one_line(text, 300) for text in (*(chosen if any(chosen) else [word]), detail.note) if text)
 
 
 def as_json(detail: Detail) -> dict[str, Any]:

@@ -136,8 +136,7 @@ def _header(status: Status) -> Text:
     if team.waiting:
         facts.insert(1, f"{team.waiting} waiting for you")
     rehearsal = "   Rehearsal: replies are scripted" if team.rehearsal else ""
-    archived = ", archived" if team.archived_at else ""
-    head = Text.assemble((one_line(team.name, 120), "bold"), f"  {team.slug}  {team.status.value}{archived}", (rehearsal, "dim"))
+    head = Text.assemble((one_line(team.name, 120), "bold"), f"  {team.slug}  {words.team(team)}", (rehearsal, "dim"))
     return Text("\n").join([head, Text(" · ".join(facts), style="dim")])
 
 

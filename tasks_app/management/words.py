@@ -6,10 +6,13 @@ from django.utils import timezone
 
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.spans import span
+from tasks_app.domain.statuses import TeamStatus
 from tasks_app.domain.text import one_line
 from tasks_app.selectors import sentences
 from tasks_app.selectors.journal import Entry
+from tasks_app.selectors.states import TEAM_WORD
 from tasks_app.selectors.tasks import TaskCard
+from tasks_app.selectors.teams import TeamSummary
 
 COMMAND = "uv run manage.py"
 """How a command begins that people can copy."""
@@ -38,6 +41,12 @@ def tokens(count: int | None) -> str:
     if count < 1000:
         return str(count)
     return f"{count / 1000:.0f} k" if count < 999_500 else f"{count / 1_000_000:.1f} M"
+
+
+def team(found: TeamSummary) -> str:
+    """Return how a team stands, as its page says it: `Done`, `Waiting for you, paused`."""
+    more = [] if found.status is TeamStatus.ACTIVE else [found.status.value]
+    return ", ".join([TEAM_WORD[found.state], *more, *(["archived"] if found.archived_at else [])])
 
 
 def attempts(card: TaskCard) -> str:

@@ -62,6 +62,18 @@ class TeamState(StrEnum):
     DONE = "done"
 
 
+TEAM_WORD: Mapping[TeamState, str] = {
+    TeamState.WAITING: "Waiting for you",
+    TeamState.FAILED: "Failed",
+    TeamState.LOST: "Agent lost",
+    TeamState.OVER_TIME: "Over time",
+    TeamState.BLOCKED: "Blocked",
+    TeamState.CONTEXT: "Context critical",
+    TeamState.IN_FLIGHT: "In flight",
+    TeamState.QUEUED: "Queued",
+    TeamState.DONE: "Done",
+}
+"""What page and terminal say of a team."""
 URGENCY: Mapping[TeamState, int] = {state: position for position, state in enumerate(TeamState)}
 
 

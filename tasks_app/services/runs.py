@@ -231,7 +231,7 @@ def ask_to_stop(run_id: str, *, actor: str, reason: Reason, held: bool) -> bool:
     landed = Run.objects.filter(pk=run_id, status=RunStatus.RUNNING.value).update(
         stop_asked_at=Coalesce(F("stop_asked_at"), timezone.now()),
         stop_asked_by=actor.split(":", 1)[-1][:80],
-        stop_reason=reason.value if held or reason is Reason.SUPERSEDED else RELEASED,
+        stop_reason=reason.value if held or reason in (Reason.SUPERSEDED, Reason.BY_HAND) else RELEASED,
     )
     if landed:
         append_event(run, EventKind.RUN_STOPPING, actor=actor, data={"by": actor})

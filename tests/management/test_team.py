@@ -155,7 +155,7 @@ def test_a_team_that_has_ended_is_archived_listed_apart_and_restored() -> None:
     assert (code, "Ship is not done" in err) == (2, True)
     type(task).objects.update(status="completed")
     code, out, _ = run("team", "archive", "atlas")
-    assert (code, "atlas  active, archived" in out) == (0, True)
+    assert (code, "atlas  Done, archived" in out) == (0, True)
     assert run_json("team", "list") == (0, [])
     assert "Every team is archived" in run("team", "list")[1]
     assert [row["slug"] for row in run_json("team", "list", "--archived")[1]] == ["atlas"]

@@ -48,7 +48,7 @@ class Command(DeskCommand):
             _do(verbs[0], team, card, given)
             card = find_task(team, given["task"])
         if given["tell"] is not None:
-            task_edits.set_guidance(card.pk, given["tell"], made_from=task_edits.seen_of(card.pk), actor=actor())
+            task_edits.set_guidance(card.pk, given["tell"], made_from=task_edits.seen_of(card.pk), actor=actor(), field="tell")
         if given["handover"]:
             return self._told(card.pk, as_json=given["json"])
         if given["json"]:
