@@ -119,6 +119,11 @@ def of_ids(ids: Iterable[str]) -> list[Note]:
     return _notes(Q(pk__in=list(ids)), MOST)
 
 
+def of_runs(run_ids: Iterable[str]) -> list[Note]:
+    """Return the messages that these attempts were given, newest first; one query."""
+    return _notes(Q(delivered_run__in=list(run_ids)), 30)
+
+
 def of_agent(agent_id: int, *, limit: int = 30) -> list[Note]:
     """Return the latest messages from and to an agent, newest first; one query."""
     return _notes(Q(sender_id=agent_id) | Q(recipient_id=agent_id), limit)
