@@ -12,6 +12,7 @@ from tasks_app.decision_kinds.base import payload_hash
 from tasks_app.domain.ids import new_id
 from tasks_app.domain.leases import LEASE_S, NEVER
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, Reason, RunStatus, StepKind
+from tasks_app.selectors.worktime import span_s
 from tests.factories_base import (
     PASSWORD,
     AgentFactory,
@@ -102,6 +103,8 @@ class RunFactory(factory.django.DjangoModelFactory):
     pid = 4242
     created_at = factory.LazyFunction(lambda: ago(minutes=12, seconds=31))
     started_at = factory.LazyFunction(lambda: ago(minutes=12, seconds=30))
+    ended_at = None
+    worked_s = factory.LazyAttribute(lambda o: span_s(o.started_at, o.ended_at))
     last_step_at = factory.LazyFunction(timezone.now)
 
 

@@ -53,12 +53,15 @@ def listed(
 
 @router.post("/{slug}/messages", response={201: dict[str, Any], **ERRORS})
 def send(request: HttpRequest, slug: str, body: NewMessage) -> Status[dict[str, Any]]:
-    """Write to an agent, also in the middle of its run, or to all. `queued`: it is not running and gets it when next at work."""
+    """Write to an agent, also in the middle of its run, or to all.
+
+    `queued`: it is not running and gets it when next at work; `held_up`: why it waits for longer than that.
+    """
     pk, viewer = team_of(request, slug, act=True)
     draft = Draft(body.message, body.priority, body.reply_to, body.no_reply)
     sent = messages.post(pk, draft, sender_agent_id=None, to=body.to, actor=viewer.actor)
-    first = {"id": sent[0].pk, "to": sent[0].recipient_name, "queued": not crew.is_running(sent[0].recipient_id or 0)}
-    return Status(201, {**first, "sent": [{"id": one.pk, "to": one.recipient_name} for one in sent]})
+    made = message_json.sent(sent)
+    return Status(201, {**made[0], "queued": not crew.is_running(sent[0].recipient_id or 0), "sent": made})
 
 
 @router.post("/{slug}/messages/{message_id}/{action}", response={200: dict[str, Any], **ERRORS})

@@ -20,7 +20,7 @@ class MessageLog:
 
     def block(self, team_pk: int, wanted: Wanted) -> Block:
         """Return the messages of one team that fit."""
-        changes = frozenset({keys.messages(team_pk), keys.agents(team_pk)})
+        changes = frozenset({keys.messages(team_pk), keys.agents(team_pk), keys.team(team_pk)})
         return Block(f"{self.name}-{team_pk}", self.name, (team_pk, wanted.who, wanted.state, wanted.priority), changes, team_pk)
 
     def context(self, block: Block, viewer: Viewer) -> dict[str, Any] | None:

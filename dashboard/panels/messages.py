@@ -16,7 +16,7 @@ class Messages:
 
     def block(self, team_pk: int, agent_pk: int = 0) -> Block:
         """Return the messages of a team, or of one agent."""
-        changes = frozenset({keys.messages(team_pk), keys.agents(team_pk)})
+        changes = frozenset({keys.messages(team_pk), keys.agents(team_pk), keys.team(team_pk)})
         return Block(f"messages-{team_pk}-{agent_pk}", self.name, (team_pk, agent_pk), changes, team_pk)
 
     def context(self, block: Block, viewer: Viewer) -> dict[str, Any] | None:
@@ -28,6 +28,7 @@ class Messages:
         members = attempts.members(team_pk)
         return {
             "slug": slug,
+            "ended": teams.has_ended(team_pk),
             "notes": messages.of_agent(agent_pk) if agent_pk else messages.of_team(team_pk),
             "members": [member for member in members if not agent_pk or member.pk == agent_pk],
             "agent_pk": agent_pk,

@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from tasks_app.domain import spans
 from tasks_app.domain.context import Level
 from tasks_app.selectors.states import ContextUse
 
@@ -78,13 +79,9 @@ def usd_whole(value: Decimal | None) -> str:
 
 
 @register.filter
-def clock(seconds: float | str | None) -> str:
-    """A span: `4:12`, `2:31:08`; a dash for None and for what is no number."""
-    if not isinstance(seconds, int | float):
-        return "–"
-    whole = max(int(seconds), 0)
-    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+def span(seconds: float | str | None) -> str:
+    """How long: `4 min 12 s`, `2 h 31 min`; a dash for None and for what is no number."""
+    return spans.span(seconds) if isinstance(seconds, int | float) else "–"
 
 
 @register.filter
@@ -106,29 +103,18 @@ def span_s(since: dt.datetime | None, until: dt.datetime | None = None) -> float
 
 @register.filter
 def ago(since: dt.datetime | None) -> SafeString | str:
-    """How long since: a `<time>` that the page's script keeps ticking; `4:12`, after an hour `2 h 05 min`, then `Tue 14:03`."""
+    """How long since: a `<time>` that the page's script keeps ticking; `4 min 12 s`, `2 h 5 min`, `3 days 4 h`."""
     if since is None:
         return "–"
-    return _time(since, age_text(since, timezone.now()), "since")
+    return _time(since, spans.span(span_s(since)), "since")
 
 
 @register.filter
 def left(until: dt.datetime | None) -> SafeString | str:
-    """How long until: a `<time>` that counts down; `5:48`, `0:00` once it is past."""
+    """How long until: a `<time>` that counts down; `5 min 48 s`, `0 s` once it is past."""
     if until is None:
         return "–"
-    return _time(until, clock(max((until - timezone.now()).total_seconds(), 0)), "until")
-
-
-def age_text(since: dt.datetime, now: dt.datetime) -> str:
-    """`4:12` under an hour, `2 h 05 min` under a day, then `Tue 14:03`, after a week `3 Nov 14:03`."""
-    seconds = max((now - since).total_seconds(), 0)
-    if seconds < 3600:
-        return clock(seconds)
-    if seconds < 86_400:
-        return f"{int(seconds // 3600)} h {int(seconds // 60 % 60):02} min"
-    local = timezone.localtime(since)
-    return local.strftime("%a %H:%M") if seconds < 7 * 86_400 else f"{local.day} {local:%b %H:%M}"
+    return _time(until, spans.span((until - timezone.now()).total_seconds()), "until")
 
 
 @register.filter
@@ -141,10 +127,16 @@ def at(moment: dt.datetime | None) -> SafeString | str:
     return _time(moment, text, "")
 
 
-def _time(moment: dt.datetime, text: str, ticking: str) -> SafeString:
+def lasting(seconds: float) -> SafeString:
+    """So many seconds, and one more with each that passes: a `<time>` that keeps ticking, for what began at no one moment."""
+    return _time(timezone.now() - dt.timedelta(seconds=seconds), spans.span(seconds), "since", hint=False)
+
+
+def _time(moment: dt.datetime, text: str, ticking: str, *, hint: bool = True) -> SafeString:
     stamp = moment.isoformat()
     attribute = format_html(' data-{}="{}"', ticking, stamp) if ticking else ""
-    return format_html('<time class="n" datetime="{}" title="{}"{}>{}</time>', stamp, stamp, attribute, text)
+    title = format_html(' title="{}"', stamp) if hint else ""
+    return format_html('<time class="n" datetime="{}"{}{}>{}</time>', stamp, title, attribute, text)
 
 
 @register.filter

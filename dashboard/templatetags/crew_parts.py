@@ -11,9 +11,10 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from dashboard.templatetags.crew_format import _time, bar, clock, context_level, minutes, span_s
+from dashboard.templatetags.crew_format import bar, context_level, lasting, minutes, span
 from dashboard.templatetags.crew_words import Look, look
 from tasks_app.selectors.states import ContextUse
+from tasks_app.selectors.worktime import Worktime
 
 register = template.Library()
 
@@ -66,30 +67,48 @@ def context_meter(use: ContextUse | None, name: str) -> SafeString:
 
 
 @register.simple_tag
-def elapsed(since: dt.datetime | None, low: float, high: float, until: dt.datetime | None = None) -> SafeString | str:
-    """`27:42 of 5–30 min`; past it `33:12 · over by 3:12`; ended early `2:10 · short, check result`. Ticks while it is open."""
-    if since is None:
-        return "not started"
-    seconds = span_s(since, until)
-    shown = _time(since, clock(seconds), "since") if until is None else format_html('<span class="n">{}</span>', clock(seconds))
-    if seconds > high * 60:
-        limit = since + dt.timedelta(minutes=high)
-        past = _time(limit, clock(seconds - high * 60), "since") if until is None else clock(seconds - high * 60)
-        return format_html('{} <span class="t-fail">· over by {}</span>', shown, past)
-    if until is not None and seconds < low * 60:
+def working(time: Worktime, low: float, high: float, state: str = "open") -> SafeString:
+    """`27 min 42 s of 5–30 min`; past it `33 min 12 s · over by 3 min 12 s`; `ended` early `2 min 10 s · short, check result`.
+
+    Working time: it stands still while the agent waits. Ticks while it works.
+    """
+    seconds = time.worked_s
+    shown, past_s = _lasting(seconds, time.working), seconds - high * 60
+    if past_s > 0:
+        return format_html('{} <span class="t-fail">· over by {}</span>', shown, _lasting(past_s, time.working))
+    if state == "ended" and seconds < low * 60:
         return format_html('{} <span class="muted">· short, check result</span>', shown)
     return format_html('{} <span class="muted">of {}–{} min</span>', shown, minutes(low), minutes(high))
 
 
 @register.simple_tag
-def window_bar(since: dt.datetime | None, low: float, high: float, until: dt.datetime | None = None) -> SafeString:
-    """Elapsed time against the expected window: the whole bar is 1.5 times the upper limit."""
+def waited(time: Worktime) -> SafeString | str:
+    """` · 12 min waiting for you`, over `waited for you`; nothing where it never waited. Ticks while it waits."""
+    if time.waited_s < 1 and not time.waiting:
+        return ""
+    word = "waiting" if time.waiting else "waited"
+    return format_html(' <span class="muted">· {} {} for you</span>', _lasting(time.waited_s, time.waiting), word)
+
+
+@register.simple_tag
+def worked(time: Worktime) -> SafeString:
+    """`27 min 42 s`; ticks while it works."""
+    return _lasting(time.worked_s, time.working)
+
+
+def _lasting(seconds: float, ticks: bool) -> SafeString:
+    return lasting(seconds) if ticks else format_html('<span class="n">{}</span>', span(seconds))
+
+
+@register.simple_tag
+def window_bar(time: Worktime, low: float, high: float) -> SafeString:
+    """Working time against the expected window: the whole bar is 1.5 times the upper limit."""
     whole = max(high * 1.5, 0.01)
-    spent = span_s(since, until) / 60
+    spent = time.worked_s / 60
     x, width = low * 100 / whole, (high - low) * 100 / whole
     css = "over" if spent > high else "early" if spent < low else "at"
     return format_html(
-        '<svg class="meter win" role="img" aria-label="{} minutes elapsed; expected {} to {}" viewBox="0 0 100 12" '
+        '<svg class="meter win" role="img" aria-label="{} minutes worked; expected {} to {}" viewBox="0 0 100 12" '
         'preserveAspectRatio="none"><rect class="band" x="{}" width="{}" height="12"/>'
         '<rect class="{}" width="{}" height="5" y="3.5"/>'
         '<rect class="mark" x="{}" width=".6" height="12"/><rect class="mark" x="{}" width=".6" height="12"/></svg>',

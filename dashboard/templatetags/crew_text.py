@@ -81,6 +81,31 @@ def shown(text: object) -> str:
     return cut(whole, MAX_SHOWN) + f"\n[{len(whole) - MAX_SHOWN:,} more characters are not shown]"
 
 
+PASSAGE, PASSAGE_LINES = 1_200, 16
+"""More of a text than this many characters or lines is shown only when it is asked for."""
+
+
+@register.filter
+def is_long(text: object) -> bool:
+    """Whether a text is shown whole only when it is asked for."""
+    return len(str(text)) > PASSAGE or str(text).count("\n") >= PASSAGE_LINES
+
+
+@register.simple_tag
+def passage(text: object) -> SafeString:
+    """A plain text as people wrote it; of a long one its beginning, and the whole behind *Show all*."""
+    whole = shown(text)
+    if not is_long(whole):
+        return format_html('<p class="pre">{}</p>', whole)
+    start = "\n".join(cut(whole, PASSAGE // 2).split("\n")[: PASSAGE_LINES // 2])
+    return format_html(
+        '<p class="pre">{}…</p><details><summary class="small">Show all {} characters</summary><p class="pre">{}</p></details>',
+        start,
+        f"{len(str(text)):,}",
+        whole,
+    )
+
+
 @register.filter
 def editable(text: object) -> str:
     """Return a text whole, for a field in which a person edits it."""

@@ -10,6 +10,7 @@ from tasks_app.decision_kinds.registry import choice_word
 from tasks_app.domain.budget import PACE_MIN_S
 from tasks_app.domain.graph import Why
 from tasks_app.domain.statuses import REASON_WORD, DecisionKind
+from tasks_app.management import words
 from tasks_app.selectors.states import AgentState, TaskState, TeamState
 from tasks_app.selectors.tasks import Obstacle, TaskCard
 from tasks_app.selectors.teams import Counts, TeamSummary
@@ -171,6 +172,6 @@ def obstacle(found: Obstacle) -> str:
 
 
 @register.filter
-def attempt(card: TaskCard) -> str:
-    """`attempt 2 of 3`."""
-    return f"attempt {max(card.tries, 1)} of {card.attempts_allowed}"
+def attempts(card: TaskCard) -> str:
+    """`2 of 3 allowed, 1 failed`; `none yet, 3 allowed`: as the terminal says it."""
+    return words.attempts(card)

@@ -20,7 +20,7 @@ from tasks_app.domain.messaging import EVERYONE, Priority, Receipt
 from tasks_app.selectors import attempts, crew
 from tasks_app.selectors import messages as reading
 from tasks_app.selectors.messages import Wanted
-from tasks_app.selectors.teams import Identity
+from tasks_app.selectors.teams import Identity, has_ended
 from tasks_app.services import messages, talk
 from tasks_app.services.messages import Draft
 
@@ -67,6 +67,9 @@ def _said(sent: list[Any]) -> str:
     first = sent[0]
     if first.priority == Priority.STATUS:
         return "The status stands on this page. No agent is told."
+    kept = {why for note in reading.of_ids(one.pk for one in sent) if (why := note.held_up)}
+    if kept:
+        return f"Queued: {'; '.join(sorted(kept))}."
     if len(sent) > 1:
         return f"Message for {plural(len(sent), 'agent')} is on its way; who does not run gets it when next at work."
     if not crew.is_running(first.recipient_id or 0):
@@ -143,6 +146,7 @@ def _render(page: Page, found: Identity, *, problem: DomainError | None = None) 
         "filtered": wanted != Wanted(),
         "receipts": list(Receipt),
         "priorities": list(Priority),
+        "ended": has_ended(found.pk),
         "members": attempts.members(found.pk),
         "given": form,
         "to_all": form.get("to", "").lower() in EVERYONE,

@@ -137,7 +137,7 @@ def _settings(request: HttpRequest, pk: int, actor: str) -> dict[str, Act]:
 
     def guidance() -> str:
         words = fields.text(post, "words")
-        task_edits.set_guidance(pk, words, made_from=post.get("seen", "")[:64], actor=actor)
+        task_edits.set_guidance(pk, words, made_from=post.get("seen", "")[:64], actor=actor, field="words")
         return "Saved: the next attempt is told so."
 
     def move(up: bool) -> Act:

@@ -173,14 +173,20 @@
     open(pageSeq = at);
   };
 
-  const two = (n) => String(n).padStart(2, "0");
+  // The same words as tasks_app/domain/spans.py.
+  const name = (unit, n) => ({ 86400: n === 1 ? "day" : "days", 3600: "h", 60: "min", 1: "s" })[unit];
+  const span = (s) => {
+    for (const [unit, rest] of [[86400, 3600], [3600, 60], [60, 1]]) {
+      if (s < unit) continue;
+      const many = Math.floor(s / unit), few = Math.floor(s % unit / rest);
+      return `${many} ${name(unit, many)}${few ? ` ${few} ${name(rest, few)}` : ""}`;
+    }
+    return `${s} s`;
+  };
   const tick = () => {
     for (const node of document.querySelectorAll("time[data-since],time[data-until]")) {
-      const until = "until" in node.dataset, ms = Date.now() + skew - Date.parse(node.dateTime);
-      const s = Math.max(0, Math.floor((until ? -ms : ms) / 1000)), h = Math.floor(s / 3600), m = Math.floor(s / 60) % 60;
-      if (!h) write(node, `${m}:${two(s % 60)}`);
-      else if (until || node.dataset.as === "clock") write(node, `${h}:${two(m)}:${two(s % 60)}`);
-      else if (h < 24) write(node, `${h} h ${two(m)} min`);
+      const ms = Date.now() + skew - Date.parse(node.dateTime);
+      write(node, span(Math.max(0, Math.floor(("until" in node.dataset ? -ms : ms) / 1000))));
     }
   };
 

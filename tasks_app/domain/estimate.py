@@ -70,7 +70,10 @@ class Kind:
 
 @dataclass(frozen=True)
 class Finished:
-    """What one completed attempt took. `tokens` without cache reads; `usd` None where no cost was reported."""
+    """What one finished task took in all its attempts; minutes are working time.
+
+    `tokens` without cache reads; `usd` None where no cost was reported.
+    """
 
     kind: Kind
     tokens: int
@@ -96,7 +99,7 @@ def estimate(kind: Kind, finished: Sequence[Finished], *, expected_min: tuple[fl
     for words, same in _ladder(kind):
         rows = [row for row in finished if same(row.kind)]
         if len(rows) >= ENOUGH:
-            return _learned(rows, f"{len(rows)} finished attempts {words}")
+            return _learned(rows, f"{len(rows)} finished {words}")
     low, high = expected_min
     window = Spread(low, (low + high) / 2, high)
     return Estimate(STARTING[kind.size], window, None, None, 0, f"starting table, {kind.size.value} task")
@@ -111,10 +114,10 @@ def _ladder(kind: Kind) -> list[tuple[str, Callable[[Kind], bool]]]:
     of_model = f"with {kind.model}" if kind.model else "with the default model"
     of_role = f"by {kind.role}" if kind.role else "by any role"
     return [
-        (f"of {kind.size.value} tasks {of_role} {of_model}", alike("size", "role", "model")),
-        (f"of {kind.size.value} tasks {of_model}", alike("size", "model")),
-        (f"of {kind.size.value} tasks {of_role}", alike("size", "role")),
-        (f"of {kind.size.value} tasks", alike("size")),
+        (f"{kind.size.value} tasks {of_role} {of_model}", alike("size", "role", "model")),
+        (f"{kind.size.value} tasks {of_model}", alike("size", "model")),
+        (f"{kind.size.value} tasks {of_role}", alike("size", "role")),
+        (f"{kind.size.value} tasks", alike("size")),
     ]
 
 

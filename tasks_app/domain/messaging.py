@@ -66,6 +66,13 @@ class Settings:
         )
 
 
+def held_up(name: str, *, stopped: bool, team_ended: bool) -> str:
+    """Return why a message to `name` waits for longer than its next step, in words; empty where nothing keeps it."""
+    if stopped:
+        return f"{name} is stopped: it is read when {name} works again"
+    return "the team has finished: it is read when a task is reopened or added" if team_ended else ""
+
+
 def receipt(
     priority: str,
     *,

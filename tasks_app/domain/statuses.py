@@ -101,6 +101,7 @@ class Reason(StrEnum):
     SENT_BACK = "sent_back"  # reported as completed; its reviewer did not accept it
     STOPPED = "stopped"  # by a person
     SUPERSEDED = "superseded"  # by a reassignment
+    BY_HAND = "by_hand"  # a person completed the task meanwhile
     CRASHED = "crashed"  # the process died and resuming did not help
     START_FAILED = "start_failed"  # the process could not be started
     PARKED = "parked"  # waits for a decision, no process
@@ -130,6 +131,7 @@ REASON_WORD: dict[str, str] = {
     Reason.SENT_BACK: "Sent back by its reviewer",
     Reason.STOPPED: "Stopped by a person",
     Reason.SUPERSEDED: "Another attempt took over",
+    Reason.BY_HAND: "A person completed the task",
     Reason.CRASHED: "The process kept dying",
     Reason.START_FAILED: "Claude Code did not start",
     Reason.PARKED: "Parked",
@@ -156,6 +158,7 @@ REASON_HELP: dict[Reason, str] = {
     Reason.SENT_BACK: "Nothing to do: it is done again with the comments of its reviewer.",
     Reason.STOPPED: "A person stopped it. Start it again when you like.",
     Reason.SUPERSEDED: "Another attempt took over.",
+    Reason.BY_HAND: "Nothing to do: a person completed the task while this attempt was under way.",
     Reason.CRASHED: "The process kept dying. Run `manage.py doctor`, then retry.",
     Reason.START_FAILED: "Claude Code could not be started. Run `manage.py doctor`.",
     Reason.PARKED: "Answer the open decision; the agent goes on from there.",

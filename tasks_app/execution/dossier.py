@@ -34,6 +34,13 @@ def make(run_id: str, *, reason: Reason, error: str) -> dict[str, Any]:
     }
 
 
+def changes(run_id: str) -> dict[str, Any]:
+    """Return what a completed attempt changed in the workspace: it needs no more of a dossier."""
+    run = runs.get(run_id)
+    now = workspaces.snapshot(run.team.slug, run.team.workspace)
+    return {"attempt": run.attempt, "diff": workspaces.diff(run.team.slug, run.workspace_commit, now)}
+
+
 def begin(run_id: str, fence: int) -> None:
     """At the start of an attempt: put the last attempt's files back if it starts clean, then remember where it starts."""
     run = runs.get(run_id)

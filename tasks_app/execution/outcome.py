@@ -37,8 +37,11 @@ def settle(held: Held, outcome: Outcome, *, leaving_for: Reason | None) -> bool:
 def _ended(held: Held, outcome: Outcome) -> bool:
     run = runs.get(held.id)
     report = run.report or {}
-    if report.get("status") == "completed":
-        _end(held, Ending(RunStatus.COMPLETED, Reason.DONE, result=outcome.result), why="its run ended")
+    if run.stop_reason == Reason.BY_HAND.value:
+        _stopped(held)  # a person was first: whatever it reported, the task is not completed a second time
+    elif report.get("status") == "completed":
+        changed = dossier.changes(held.id)
+        _end(held, Ending(RunStatus.COMPLETED, Reason.DONE, result=outcome.result, dossier=changed), why="its run ended")
         _hand_over(held, str(report.get("summary") or outcome.result))
     elif report.get("status") == "pending":
         _fail(held, Reason.REPORTED, str(report.get("failure") or "The agent gave the task back."), outcome)

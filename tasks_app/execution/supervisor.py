@@ -7,10 +7,10 @@ import random
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import psutil
 from django.conf import settings
@@ -49,6 +49,8 @@ class Supervisor:
         self._hinted = asyncio.Event()  # something was said of a run that is driven here: the heart asks what
         self._siblings: set[str] = set()  # other workers of this host, as of the last sweep
         self._leaving = False
+        self._works: set[asyncio.Task[None]] = set()
+        self._standing: list[asyncio.Task[None]] = []  # those that go on until it leaves
         self._beat_at = time.monotonic()
         self._loop = asyncio.new_event_loop()
         self._beats = ThreadPoolExecutor(1, thread_name_prefix="crewdesk-beat")
@@ -69,8 +71,15 @@ class Supervisor:
     def _live(self) -> None:
         asyncio.set_event_loop(self._loop)
         for work in (self._beat(), self._sweep(), self._watch(), self._tell(), self._listen(), ageing.look_after()):
-            self._loop.create_task(work)
+            self._standing.append(self._begin(work))
         self._loop.run_forever()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Let work go on beside. The loop itself holds tasks weakly: one that nobody holds is destroyed while it waits."""
+        task = self._loop.create_task(work)
+        self._works.add(task)
+        task.add_done_callback(self._works.discard)
+        return task
 
     def run(self, run_id: str) -> None:
         """Claim and drive the run, if it is to be had; returns when this life of it is over."""
@@ -160,7 +169,7 @@ class Supervisor:
                 logger.exception("a sweep failed")
                 continue
             for run_id in unsent:
-                self._loop.create_task(self._run(run_id))
+                self._begin(self._run(run_id))
 
     def _sweep_once(self) -> list[str]:
         """Take back at once what a dead worker of this host held; its lease would only run out much later."""
@@ -214,6 +223,8 @@ class Supervisor:
         await asyncio.gather(*(port.closed.wait() for port in list(self._ports.values())))
         await db.call(workers.leave, self.name)
         await scratch.leave(self.name)
+        for work in self._standing:
+            work.cancel()
 
 
 def _closing_on_error(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -69,7 +69,7 @@ def listing(items: Sequence[Item], ages: Mapping[str, str]) -> list[str]:
     """Return one harmless line for each request that waits."""
     width = max((len(item.team_slug) for item in items), default=0)
     lines = [
-        f"{item.id}  {item.kind.value:<10} {ages[item.id]:>8}  {item.team_slug:<{width}}  {item.task_label:<5} "
+        f"{item.id}  {item.kind.value:<10} {ages[item.id]:>12}  {item.team_slug:<{width}}  {item.task_label:<5} "
         f"{one_line(item.title, 120)}"
         for item in items
     ]
@@ -84,8 +84,22 @@ def shown(detail: Detail) -> list[str]:
     lines += _content(item.kind, detail.payload)
     if item.open:
         return [*lines, "", *_ways(detail)]
-    how = f"{registry.choice_word(detail.choice)} by {detail.answered_by}" if detail.answered_by else detail.closed_why
+    how = f"{said(detail)}, by {detail.answered_by}" if detail.answered_by else detail.closed_why
     return [*lines, "", f"{item.status.value}: {how}"]
+
+
+def said(detail: Detail) -> str:
+    """Return what was answered, in words: the option, the text, the amount, and the note beside it."""
+    given, word = detail.answer, registry.choice_word(detail.choice)
+    if detail.item.kind is DecisionKind.ESCALATION:
+        chosen = [str(given.get(name) or "") for name in ("option", "text")]
+    elif detail.item.kind is DecisionKind.QUESTION:
+        answers = (given.get("answers") or {}).items()
+        chosen = [f"{one_line(q, 80)} {', '.join(a) if isinstance(a, list) else a}" for q, a in answers]
+    else:
+        amounts = [f"${given['usd']}"] if given.get("usd") else [f"{given['tokens']} tokens"] if given.get("tokens") else []
+        chosen = [" by ".join([word, *amounts])]
+    return "; ".join(one_line(text, 300) for text in (*(chosen if any(chosen) else [word]), detail.note) if text)
 
 
 def as_json(detail: Detail) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from tasks_app.domain.text import mask_secrets, one_line
 from tasks_app.execution import webhook
 from tasks_app.execution.environment import key_source
 from tasks_app.management import credentials, desk, embedded, prepare, schema
+from tasks_app.management.words import COMMAND
 from tasks_app.runners.claude.launcher import bundled_cli
 from tasks_app.selectors import workers
 
@@ -33,10 +34,15 @@ NEED_DATABASE = {"clock", "desk"}
 """Checks that would say once more, and slowly, that the database is not there."""
 
 
+START = f"Start it: {COMMAND} up"
+
+
 class Level(StrEnum):
     """How a finding is."""
 
     OK = "ok"
+    OFF = "off"  # it does not run now: how to start it
+    UNUSED = "unused"  # not set up, and nothing needs it
     WARN = "warn"
     FAIL = "fail"
 
@@ -111,7 +117,7 @@ def _redis() -> Finding:
     binary = embedded.find_binary()
     if binary is None:
         return Finding("redis", Level.FAIL, "there is no embedded server for this machine", embedded.NO_SERVER)
-    return Finding("redis", Level.OK, f"`up` starts the embedded server ({binary.name}); it does not run now")
+    return Finding("redis", Level.OFF, f"the embedded server ({binary.name}) does not run now", START)
 
 
 def _claude() -> Finding:
@@ -137,7 +143,7 @@ def _key() -> Finding:
 def _oncall() -> Finding:
     """Only that the host is found and public: a real notice would disturb somebody."""
     if not settings.ONCALL_URL:
-        return Finding("on-call", Level.OK, "nobody is told outside of what waits (CREWDESK_ONCALL_URL is not set)")
+        return Finding("on-call", Level.UNUSED, "nobody is told outside of what waits (CREWDESK_ONCALL_URL is not set)")
     fix = "Set CREWDESK_ONCALL_URL to the https:// address of a web hook on a public machine, or unset it."
     try:
         host = asyncio.run(webhook.look_up(settings.ONCALL_URL, loopback=settings.DEBUG))
@@ -195,7 +201,7 @@ def _desk() -> Finding:
     seen = _workers()
     if facts is not None:
         return Finding("desk", Level.OK, f"`up` runs (process {facts['pid']}, port {facts['port']}), {seen}")
-    return Finding("desk", Level.OK, f"`up` does not run on this home, {seen}")
+    return Finding("desk", Level.OFF, f"`up` does not run on this home, {seen}", START)
 
 
 def _workers() -> str:

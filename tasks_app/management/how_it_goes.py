@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tasks_app.domain.how_it_goes import Figures
+from tasks_app.domain.spans import span
 from tasks_app.management import words
 from tasks_app.selectors.how_it_goes import Report
 
@@ -45,7 +46,7 @@ def lines(one: Figures) -> list[tuple[str, str]]:
     rework = f"{_count(one.reopened)} reopened, {_count(one.reassigned)} reassigned"
     known = one.reopened is not None or one.reassigned is not None
     said = f"{one.messages_typical:g} per task (median), {one.messages} sent" if one.messages_typical is not None else UNKNOWN
-    waits = f"{_clock(one.wait_typical_s)} (median), {_clock(one.wait_longest_s)} at most; {one.answered} answered"
+    waits = f"{_span(one.wait_typical_s)} (median), {_span(one.wait_longest_s)} at most; {one.answered} answered"
     return [
         ("Done by agents", str(one.done)),
         ("Within their window", _share(one.within_percent, f"{one.within} of {one.timed}; {one.short} short, {one.over} over")),
@@ -69,7 +70,7 @@ def _days(report: Report) -> Table:
         one = day.figures
         shares = [_percent(share) for share in (one.coordination_percent, one.clean_percent)]
         counts = [_dash(number) for number in (one.asked, one.reopened, one.reassigned, one.messages)]
-        table.add_row(str(day.day), str(one.done), _percent(one.within_percent), *counts, *shares, _clock(one.wait_typical_s))
+        table.add_row(str(day.day), str(one.done), _percent(one.within_percent), *counts, *shares, _span(one.wait_typical_s))
     return table
 
 
@@ -94,5 +95,5 @@ def _count(value: int | None) -> str:
     return "unknown" if value is None else str(value)
 
 
-def _clock(value: float | None) -> str:
-    return "–" if value is None else words.clock(value)
+def _span(value: float | None) -> str:
+    return "–" if value is None else span(value)

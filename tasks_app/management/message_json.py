@@ -1,8 +1,23 @@
 """A message as the API and the terminal give it."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
+from tasks_app.selectors import messages
 from tasks_app.selectors.messages import Note
+
+
+class Message(Protocol):
+    """A message that was stored."""
+
+    pk: str
+    recipient_name: str
+
+
+def sent(made: Sequence[Message]) -> list[dict[str, Any]]:
+    """Return what was just sent: its id, to whom, and why it waits (`held_up`, null where nothing keeps it)."""
+    notes = {one.id: one for one in messages.of_ids(one.pk for one in made)}
+    return [{"id": one.pk, "to": one.recipient_name, "held_up": notes[one.pk].held_up or None} for one in made]
 
 
 def note(one: Note) -> dict[str, Any]:
@@ -19,6 +34,7 @@ def note(one: Note) -> dict[str, Any]:
         "reply_to": one.reply_to,
         "broadcast": one.broadcast,
         "receipt": one.receipt.value,
+        "held_up": one.held_up or None,
         **{name: moment.isoformat() if moment else None for name, moment in moments.items()},
         "acted_note": one.acted_note,
         "stopped_after_s": one.stop_s,

@@ -5,11 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from tasks_app.domain.spans import span
 from tasks_app.domain.statuses import TaskStatus
 from tasks_app.domain.text import one_line
 from tasks_app.management import words
@@ -26,8 +28,8 @@ COLOURS = {
     TaskState.IN_FLIGHT: "blue",
     TaskState.DONE: "green",
 }
-COLUMNS = ("Agent", "Role", "State", "Task", "Context", "Elapsed", "Pace")
-DROPPED = ("Role", "Context", "Elapsed", "Pace")
+COLUMNS = ("Agent", "Role", "State", "Task", "Context", "Worked", "Waited", "Pace")
+DROPPED = ("Role", "Waited", "Context", "Worked", "Pace")
 """What a narrow screen does without, in this order."""
 
 
@@ -79,7 +81,7 @@ def as_json(status: Status) -> dict[str, Any]:
             "on_pace_for_tokens": team.pace_tokens(status.now),
         },
         "tasks": [task_json(card) for card in status.tasks],
-        "agents": [_agent_json(card, status.now) for card in status.agents],
+        "agents": [_agent_json(card) for card in status.agents],
         "decisions": [
             {
                 "id": item.id,
@@ -142,8 +144,7 @@ def _header(status: Status) -> Text:
     if team.waiting:
         facts.insert(1, f"{team.waiting} waiting for you")
     rehearsal = "   Rehearsal: replies are scripted" if team.rehearsal else ""
-    archived = ", archived" if team.archived_at else ""
-    head = Text.assemble((one_line(team.name, 120), "bold"), f"  {team.slug}  {team.status.value}{archived}", (rehearsal, "dim"))
+    head = Text.assemble((one_line(team.name, 120), "bold"), f"  {team.slug}  {words.team(team)}", (rehearsal, "dim"))
     return Text("\n").join([head, Text(" · ".join(facts), style="dim")])
 
 
@@ -185,23 +186,29 @@ class _Crew:
 
 def _crew(status: Status, *, left_out: Sequence[str]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
+    rows = [_cells(card) for card in status.agents]
     shown = [place for place, name in enumerate(COLUMNS) if name not in left_out]
     for place in shown:
-        table.add_column(COLUMNS[place], no_wrap=COLUMNS[place] != "Task", overflow="fold")
-    for card in status.agents:
-        percent = card.context.percent
-        task = f"{card.run.label} {card.run.task_title}" if card.run else ""
-        cells = (
-            one_line(card.name, 30),
-            one_line(card.role, 20),
-            card.state.value,
-            one_line(task, 40),
-            "–" if percent is None else f"{percent} %",
-            words.since(card.run.started_at, status.now) if card.run else "",
-            pace(card) if card.run else "",
-        )
+        wraps = COLUMNS[place] == "Task"
+        width = None if wraps else max(cell_len(cells[place]) for cells in (COLUMNS, *rows))
+        table.add_column(COLUMNS[place], no_wrap=not wraps, min_width=width, overflow="fold")
+    for cells in rows:
         table.add_row(*(cells[place] for place in shown))
     return table
+
+
+def _cells(card: AgentCard) -> tuple[str, ...]:
+    percent, run = card.context.percent, card.run
+    return (
+        one_line(card.name, 30),
+        one_line(card.role, 20),
+        card.state.value,
+        one_line(f"{run.label} {run.task_title}", 40) if run else "",
+        "–" if percent is None else f"{percent} %",
+        span(run.time.worked_s) if run else "",
+        span(run.time.waited_s) if run and run.time.waited_s >= 1 else "",
+        pace(card) if run else "",
+    )
 
 
 def _questions(status: Status) -> list[RenderableType]:
@@ -230,6 +237,7 @@ def task_json(card: TaskCard) -> dict[str, Any]:
         "assignee": card.assignee or None,
         "blocked_by": [each.task.label for each in card.obstacles],
         "attempts": card.attempts,
+        "attempts_failed": card.failures,
         "attempts_allowed": card.attempts_allowed,
         "completed_by": card.completed_by or None,
         "used_tokens": card.used_tokens,
@@ -238,8 +246,7 @@ def task_json(card: TaskCard) -> dict[str, Any]:
     }
 
 
-def _agent_json(card: AgentCard, now: dt.datetime) -> dict[str, Any]:
-    started = card.run.started_at if card.run else None
+def _agent_json(card: AgentCard) -> dict[str, Any]:
     return {
         "name": card.name,
         "role": card.role,
@@ -247,7 +254,8 @@ def _agent_json(card: AgentCard, now: dt.datetime) -> dict[str, Any]:
         "pace": pace(card),
         "task": card.run.label if card.run else None,
         "context_percent": card.context.percent,
-        "elapsed_s": int((now - started).total_seconds()) if started else None,
+        "worked_s": round(card.run.time.worked_s) if card.run else None,
+        "waited_s": round(card.run.time.waited_s) if card.run else None,
         "used_tokens": card.used_tokens,
         "used_usd": card.used_usd,
         "cost_partial": card.cost_partial,

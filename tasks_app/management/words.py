@@ -5,9 +5,14 @@ import datetime as dt
 from django.utils import timezone
 
 from tasks_app.domain.events import EventKind
+from tasks_app.domain.spans import span
+from tasks_app.domain.statuses import TeamStatus
 from tasks_app.domain.text import one_line
 from tasks_app.selectors import sentences
 from tasks_app.selectors.journal import Entry
+from tasks_app.selectors.states import TEAM_WORD
+from tasks_app.selectors.tasks import TaskCard
+from tasks_app.selectors.teams import TeamSummary
 
 COMMAND = "uv run manage.py"
 """How a command begins that people can copy."""
@@ -24,16 +29,9 @@ _QUIET = frozenset(
 )
 
 
-def clock(seconds: float) -> str:
-    """Return `4:07` or `1:02:33`."""
-    whole = max(0, int(seconds))
-    hours, minutes = divmod(whole // 60, 60)
-    return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"
-
-
 def since(moment: dt.datetime | None, now: dt.datetime) -> str:
-    """Return how long ago, as a clock; nothing for no moment."""
-    return clock((now - moment).total_seconds()) if moment else ""
+    """Return how long ago, in words; nothing for no moment."""
+    return span((now - moment).total_seconds()) if moment else ""
 
 
 def tokens(count: int | None) -> str:
@@ -43,6 +41,20 @@ def tokens(count: int | None) -> str:
     if count < 1000:
         return str(count)
     return f"{count / 1000:.0f} k" if count < 999_500 else f"{count / 1_000_000:.1f} M"
+
+
+def team(found: TeamSummary) -> str:
+    """Return how a team stands, as its page says it: `Done`, `Waiting for you, paused`."""
+    more = [] if found.status is TeamStatus.ACTIVE else [found.status.value]
+    return ", ".join([TEAM_WORD[found.state], *more, *(["archived"] if found.archived_at else [])])
+
+
+def attempts(card: TaskCard) -> str:
+    """Return `2 of 3 allowed, 1 failed`; a task that nobody has begun has `none yet, 3 allowed`."""
+    if not card.attempts:
+        return f"none yet, {card.attempts_allowed} allowed"
+    failed = f", {card.failures} failed" if card.failures else ""
+    return f"{card.attempts} of {card.attempts_allowed} allowed{failed}"
 
 
 def line(entry: Entry) -> str:

@@ -34,7 +34,7 @@ class Task(models.Model):
     used_tokens = models.BigIntegerField(default=0)
     cost_partial = models.BooleanField(default=False)  # as of its runs: it has cost at least `used_usd`
     status = models.CharField(max_length=12, default=TaskStatus.PENDING.value)
-    attempts = models.IntegerField(default=0)  # attempts that count
+    attempts = models.IntegerField(default=0)  # those that failed and count
     attempts_allowed = models.IntegerField(default=3)
     failed = models.BooleanField(default=False)  # the last attempt failed and nobody has decided what is next
     held = models.BooleanField(default=False)  # a person stopped it: nothing starts it but a person

@@ -4,19 +4,23 @@ import datetime as dt
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from django.db.models import F, Q, QuerySet
-from django.utils import timezone
 
 from tasks_app.domain.ids import task_label
 from tasks_app.domain.leases import LEASE_S
 from tasks_app.domain.statuses import OPEN_RUN, AgentStatus, DecisionKind, DecisionStatus, RunStatus
 from tasks_app.domain.text import one_line
 from tasks_app.models import Agent, Decision, Run
+from tasks_app.selectors import worktime
 from tasks_app.selectors.clock import DatabaseNow
 from tasks_app.selectors.look import once, shelf
 from tasks_app.selectors.states import AgentState, ContextUse, over_time
+from tasks_app.selectors.worktime import Worktime
 
+SILENT_S = DatabaseNow() - F("lease_until") + LEASE_S
+"""Seconds since a run's last heartbeat, as an expression."""
 SHOWN = (
     "team_id", "name", "role", "model", "plan_mode", "status", "now_text", "context_tokens", "context_window", "compacted_at",
     "used_tokens", "cached_tokens", "used_usd", "cost_known", "cost_partial", "last_event_at", "position",
@@ -42,6 +46,7 @@ class OpenRun:
     stopping: bool
     due: bool  # pending and may be claimed at once
     last_step_at: dt.datetime | None
+    time: Worktime
 
     @property
     def label(self) -> str:
@@ -51,7 +56,7 @@ class OpenRun:
     @property
     def alive(self) -> bool:
         """Whether a worker holds a live lease on it."""
-        return self.status is RunStatus.RUNNING and self.silent_s < LEASE_S
+        return _alive(self.status, self.silent_s)
 
 
 @dataclass(frozen=True)
@@ -130,7 +135,7 @@ def open_runs(where: Q) -> list[tuple[int, int, OpenRun]]:
     """Return (agent id, team id, run) of the open runs that match; one query."""
     rows = (
         Run.objects.filter(where, status__in=[status.value for status in OPEN_RUN])
-        .annotate(silent_s=DatabaseNow() - F("lease_until") + LEASE_S, due_in=F("due_at") - DatabaseNow())
+        .annotate(silent_s=SILENT_S, due_in=F("due_at") - DatabaseNow(), **worktime.columns())
         .values_list(
             "agent_id",
             "team_id",
@@ -147,12 +152,27 @@ def open_runs(where: Q) -> list[tuple[int, int, OpenRun]]:
             "stop_asked_at",
             "due_in",
             "last_step_at",
+            *worktime.COLUMNS,
         )
     )
-    return [
-        (row[0], row[1], OpenRun(*row[2:7], RunStatus(row[7]), *row[8:12], row[12] is not None, row[13] <= 0, row[14]))
-        for row in rows
-    ]
+    return [(row[0], row[1], _open_run(row)) for row in rows]
+
+
+def _open_run(row: tuple[Any, ...]) -> OpenRun:
+    status = RunStatus(row[7])
+    time = worktime.read(*row[15:], alive=_alive(status, row[11]), began=row[8], ended=None)
+    words = dict(zip(_OF_RUN, row[2:12], strict=True)) | {"status": status}
+    return OpenRun(**words, stopping=row[12] is not None, due=row[13] <= 0, last_step_at=row[14], time=time)
+
+
+_OF_RUN = (
+    *("id", "task_id", "task_number", "task_title", "attempt", "status"),
+    *("started_at", "expected_min", "expected_max", "silent_s"),
+)
+
+
+def _alive(status: RunStatus, silent_s: float) -> bool:
+    return status is RunStatus.RUNNING and silent_s < LEASE_S
 
 
 def open_asks(where: Q) -> list[tuple[int | None, int | None, OpenAsk]]:
@@ -176,13 +196,12 @@ def _cards(agents: QuerySet[Agent]) -> list[AgentCard]:
     ids = [agent.pk for agent in found]
     runs = {agent_id: run for agent_id, _, run in open_runs(Q(agent_id__in=ids))}
     asks = {agent_id: ask for agent_id, _, ask in reversed(open_asks(Q(agent_id__in=ids)))}
-    now = timezone.now()
-    cards = [_card(agent, runs.get(agent.pk), asks.get(agent.pk), now) for agent in found]
+    cards = [_card(agent, runs.get(agent.pk), asks.get(agent.pk)) for agent in found]
     shelf(AgentCard).update({card.pk: card for card in cards})
     return cards
 
 
-def _card(agent: Agent, run: OpenRun | None, ask: OpenAsk | None, now: dt.datetime) -> AgentCard:
+def _card(agent: Agent, run: OpenRun | None, ask: OpenAsk | None) -> AgentCard:
     state, note = state_of(AgentStatus(agent.status), run, ask)
     return AgentCard(
         pk=agent.pk,
@@ -206,7 +225,7 @@ def _card(agent: Agent, run: OpenRun | None, ask: OpenAsk | None, now: dt.dateti
         used_usd=agent.used_usd if agent.cost_known else None,
         cost_partial=agent.cost_partial,
         last_event_at=agent.last_event_at,
-        over=run is not None and over_time(run.started_at, run.expected_max, now),
+        over=run is not None and over_time(run.time.worked_s, run.expected_max),
     )
 
 

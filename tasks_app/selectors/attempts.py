@@ -4,15 +4,28 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from tasks_app.domain.criteria import Proof, Result, read, unmet
+from tasks_app.domain.leases import LEASE_S
 from tasks_app.domain.statuses import OPEN_RUN, REASON_HELP, AgentStatus, Reason, RunStatus, TaskStatus
 from tasks_app.models import Agent, Dependency, Run, Task, TaskRule
-from tasks_app.selectors import tasks
+from tasks_app.selectors import tasks, worktime
+from tasks_app.selectors.agents import SILENT_S
 from tasks_app.selectors.look import once_of
 from tasks_app.selectors.states import ContextUse
 from tasks_app.selectors.tasks import Link, TaskCard
+from tasks_app.selectors.worktime import Worktime
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
+
+    class Timed(TypedDict):
+        """What is added to a run for its working time."""
+
+        silent_s: float
+
+    TimedRun = WithAnnotations[Run, Timed]
 
 
 @dataclass(frozen=True)
@@ -30,6 +43,7 @@ class Attempt:
     agent: str
     started_at: dt.datetime | None
     ended_at: dt.datetime | None
+    time: Worktime
     tokens: int
     cached_tokens: int
     cost_usd: Decimal | None  # None: not reported
@@ -47,9 +61,14 @@ class Attempt:
     wanted: int
 
     @property
-    def seconds(self) -> float | None:
-        """Whole seconds from its start to its end; None while it is open."""
-        return float(round((self.ended_at - self.started_at).total_seconds())) if self.started_at and self.ended_at else None
+    def worked_s(self) -> float | None:
+        """Whole seconds of work from its start to its end; None while it is open."""
+        return float(round(self.time.worked_s)) if self.started_at and self.ended_at else None
+
+    @property
+    def waited_s(self) -> float:
+        """Whole seconds that it waited for the lead."""
+        return float(round(self.time.waited_s))
 
     @property
     def patch(self) -> str:
@@ -163,7 +182,8 @@ def open_run(task_id: int) -> str | None:
 @once_of
 def of_task(task_id: int) -> list[Attempt]:
     """Return the attempts of a task, oldest first; one query."""
-    return [_attempt(run) for run in Run.objects.filter(task_id=task_id).select_related("agent", "task").order_by("attempt")]
+    found = Run.objects.filter(task_id=task_id).annotate(silent_s=SILENT_S, **worktime.columns())
+    return [_attempt(run) for run in found.select_related("agent", "task").order_by("attempt")]
 
 
 def neighbours(card: TaskCard) -> tuple[bool, bool]:
@@ -183,8 +203,11 @@ def members(team_id: int) -> list[Member]:
     return [Member(pk, name, role, status == AgentStatus.ACTIVE) for pk, name, role, status in rows]
 
 
-def _attempt(run: Run) -> Attempt:
+def _attempt(run: "TimedRun") -> Attempt:
     cached, evidence = run.cache_read_tokens, (run.report or {}).get("evidence") or {}
+    alive = run.status == RunStatus.RUNNING and run.silent_s < LEASE_S
+    columns = (getattr(run, name) for name in worktime.COLUMNS)
+    time = worktime.read(*columns, alive=alive, began=run.started_at, ended=run.ended_at)
     left = unmet(run.task.criteria, evidence, {one.number: one for one in map(Result.load, run.proofs)})
     return Attempt(
         id=run.pk,
@@ -198,6 +221,7 @@ def _attempt(run: Run) -> Attempt:
         agent=run.agent.name,
         started_at=run.started_at,
         ended_at=run.ended_at,
+        time=time,
         tokens=run.input_tokens + run.cache_creation_tokens + cached + run.output_tokens,
         cached_tokens=cached,
         cost_usd=run.cost_usd,

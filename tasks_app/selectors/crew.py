@@ -60,7 +60,7 @@ def task_detail(task_id: int) -> dict[str, Any]:
         "blockedBy": [str(n) for n, status in needs if status != TaskStatus.COMPLETED.value],
         "wasBlockedBy": [str(n) for n, status in needs if status == TaskStatus.COMPLETED.value],
         "blocks": [str(n) for n in blocks],
-        "attempts": task.attempts,
+        "failedAttempts": task.attempts,
         "metadata": task.metadata,
     }
 

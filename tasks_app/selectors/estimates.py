@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Exists, F, OuterRef, Q, Subquery, Sum
 
 from tasks_app.domain.estimate import (
     Estimate,
@@ -28,8 +28,8 @@ from tasks_app.selectors.states import TaskState, with_state
 NEWEST = 500
 """So many finished attempts are looked at: what was long ago was with other models."""
 FIELDS = (
-    *("task__type", "task__expected_max", "agent__role", "agent__model", "started_at", "ended_at"),
-    *("input_tokens", "cache_creation_tokens", "output_tokens", "cost_usd", "context_peak", "context_first"),
+    *("task__type", "task__expected_max", "agent__role", "agent__model", "context_peak", "context_first", "cost_usd"),
+    *("all_tokens", "all_worked_s", "all_usd"),
 )
 
 
@@ -64,7 +64,9 @@ class NextTask:
 
 
 def finished(*, rehearsal: bool, like: tuple[str, float] | None = None) -> list[Finished]:
-    """Return the newest completed attempts; with `like` (a task's type and longest expected minutes) of its type and size only.
+    """Return the newest finished tasks, each with all its attempts.
+
+    With `like` (a task's type and longest expected minutes) of its type and size only.
 
     Rehearsed ones are told from real ones: their figures are scripted. One query.
     """
@@ -74,7 +76,17 @@ def finished(*, rehearsal: bool, like: tuple[str, float] | None = None) -> list[
         above, upto = expected_minutes_of(size_of(like[1]))
         rows = rows.filter(task__type=like[0], task__expected_max__gt=above)
         rows = rows if upto is None else rows.filter(task__expected_max__lte=upto)
+    later = Run.objects.filter(task=OuterRef("task"), status=RunStatus.COMPLETED.value, attempt__gt=OuterRef("attempt"))
+    rows = rows.filter(~Exists(later)).annotate(**_of_all_attempts())
     return [_finished(row) for row in rows.order_by("-ended_at").values(*FIELDS)[:NEWEST]]
+
+
+def _of_all_attempts() -> dict[str, Any]:
+    """What all attempts of its task took together, the failed ones too."""
+    tried = Run.objects.filter(task=OuterRef("task"), attempt__lte=OuterRef("attempt")).order_by().values("task")
+    new_tokens = F("input_tokens") + F("cache_creation_tokens") + F("output_tokens")
+    sums = {"all_tokens": Sum(new_tokens), "all_worked_s": Sum("worked_s"), "all_usd": Sum("cost_usd")}
+    return {name: Subquery(tried.annotate(**{name: total}).values(name)) for name, total in sums.items()}
 
 
 def _finished(row: dict[str, Any]) -> Finished:
@@ -82,9 +94,9 @@ def _finished(row: dict[str, Any]) -> Finished:
     peak, first = row["context_peak"], row["context_first"]
     return Finished(
         Kind(row["task__type"], size_of(row["task__expected_max"]), row["agent__role"], row["agent__model"]),
-        tokens=row["input_tokens"] + row["cache_creation_tokens"] + row["output_tokens"],
-        minutes=(row["ended_at"] - row["started_at"]).total_seconds() / 60,
-        usd=None if row["cost_usd"] is None else float(row["cost_usd"]),
+        tokens=row["all_tokens"],
+        minutes=row["all_worked_s"] / 60,
+        usd=None if row["cost_usd"] is None else float(row["all_usd"]),
         context_added=None if peak is None or first is None else max(0, peak - first),
     )
 

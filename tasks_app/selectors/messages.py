@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from django.db.models import Count, Max, Q
 
 from tasks_app.domain.events import EventKind
-from tasks_app.domain.messaging import Priority, Receipt, Settings, receipt
+from tasks_app.domain.messaging import Priority, Receipt, Settings, held_up, receipt
 from tasks_app.domain.statuses import AgentStatus
 from tasks_app.domain.text import clean
 from tasks_app.models import Event, Message, Team
+from tasks_app.models.teams import LARGE_OF_TEAM
 
+MOST = 1000
 PAIRS = 100
 """Rows of the table who writes to whom; those that write most."""
 
@@ -35,6 +37,7 @@ class Note:
     recipient: str
     recipient_pk: int | None
     recipient_stopped: bool
+    team_ended: bool
     body: str
     priority: str
     no_reply: bool
@@ -48,6 +51,13 @@ class Note:
     acted_at: dt.datetime | None
     acted_note: str
     stop_s: float | None
+
+    @property
+    def held_up(self) -> str:
+        """Why it is queued for longer than until the next step of its agent, in words; empty where nothing keeps it."""
+        if self.receipt is not Receipt.QUEUED or self.recipient_pk is None:
+            return ""
+        return held_up(self.recipient, stopped=self.recipient_stopped, team_ended=self.team_ended)
 
     @property
     def receipt(self) -> Receipt:
@@ -104,13 +114,28 @@ def of_team(team_id: int, wanted: Wanted | None = None, *, limit: int = 30) -> l
     return _notes(Q(team_id=team_id) & (wanted or Wanted()).where, limit)
 
 
+def of_ids(ids: Iterable[str]) -> list[Note]:
+    """Return these messages, newest first; one query."""
+    return _notes(Q(pk__in=list(ids)), MOST)
+
+
+def of_runs(run_ids: Iterable[str]) -> list[Note]:
+    """Return the messages that these attempts were given, newest first; one query."""
+    return _notes(Q(delivered_run__in=list(run_ids)), 30)
+
+
 def of_agent(agent_id: int, *, limit: int = 30) -> list[Note]:
     """Return the latest messages from and to an agent, newest first; one query."""
     return _notes(Q(sender_id=agent_id) | Q(recipient_id=agent_id), limit)
 
 
 def _notes(where: Q, limit: int) -> list[Note]:
-    rows: Iterable[Message] = Message.objects.filter(where).select_related("recipient").order_by("-created_at", "-id")[:limit]
+    rows: Iterable[Message] = (
+        Message.objects.filter(where)
+        .select_related("recipient", "team")
+        .defer(*LARGE_OF_TEAM)
+        .order_by("-created_at", "-id")[:limit]
+    )
     return [_note(row) for row in rows]
 
 
@@ -122,6 +147,7 @@ def _note(row: Message) -> Note:
         recipient=row.recipient_name,
         recipient_pk=row.recipient_id,
         recipient_stopped=row.recipient is not None and row.recipient.status == AgentStatus.STOPPED,
+        team_ended=row.team.ended_at is not None,
         body=row.body,
         priority=row.priority,
         no_reply=row.no_reply,

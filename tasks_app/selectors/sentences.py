@@ -91,7 +91,7 @@ def _task_reviewed(entry: Entry) -> Said:
 
 
 def _task_released(entry: Entry) -> Said:
-    on_purpose = entry.data.get("reason") in (Reason.STOPPED, Reason.SUPERSEDED)
+    on_purpose = entry.data.get("reason") in (Reason.STOPPED, Reason.SUPERSEDED, Reason.BY_HAND)
     words = [reason(entry).rstrip(".")] if on_purpose else ["failed", reason(entry).rstrip(".")]
     return say("{task} went back to the queue: {why}{attempt}", why=", ".join(filter(None, words)))
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         state: str
         stuck: bool
         reviewed_in: int | None
+        took_s: float | None
 
     DerivedTask = WithAnnotations[Task, Derived]
 
@@ -61,11 +62,26 @@ class TeamState(StrEnum):
     DONE = "done"
 
 
+TEAM_WORD: Mapping[TeamState, str] = {
+    TeamState.WAITING: "Waiting for you",
+    TeamState.FAILED: "Failed",
+    TeamState.LOST: "Agent lost",
+    TeamState.OVER_TIME: "Over time",
+    TeamState.BLOCKED: "Blocked",
+    TeamState.CONTEXT: "Context critical",
+    TeamState.IN_FLIGHT: "In flight",
+    TeamState.QUEUED: "Queued",
+    TeamState.DONE: "Done",
+}
+"""What page and terminal say of a team."""
 URGENCY: Mapping[TeamState, int] = {state: position for position, state in enumerate(TeamState)}
 
 
 def with_state(tasks: QuerySet[Task]) -> "QuerySet[DerivedTask]":
-    """Return the tasks annotated with `state` (a `TaskState`), `stuck` (a dependency was cancelled), `reviewed_in` (number)."""
+    """Return the tasks annotated with `state` (a `TaskState`), `stuck` (a dependency was cancelled), `reviewed_in` (number).
+
+    And with `took_s`: the working time of the attempt that completed it.
+    """
     asked = Decision.objects.filter(task=OuterRef("pk"), status=DecisionStatus.OPEN.value)
     joined = Run.objects.filter(task=OuterRef("pk"), status=RunStatus.PENDING.value, waits_for__status=DecisionStatus.OPEN.value)
     needs = Dependency.objects.filter(task=OuterRef("pk"))
@@ -81,10 +97,12 @@ def with_state(tasks: QuerySet[Task]) -> "QuerySet[DerivedTask]":
         output_field=CharField(),
     )
     review = Task.objects.filter(review_of=OuterRef("pk"), status__in=[TaskStatus.PENDING.value, TaskStatus.IN_PROGRESS.value])
+    did = Run.objects.filter(task=OuterRef("pk"), status=RunStatus.COMPLETED.value)
     return tasks.annotate(
         state=state,
         stuck=Exists(needs.filter(needs__status=TaskStatus.CANCELLED.value)),
         reviewed_in=Subquery(review.order_by("number").values("number")[:1]),
+        took_s=Subquery(did.order_by("-attempt").values("worked_s")[:1]),
     )
 
 
@@ -112,6 +130,6 @@ class ContextUse:
         return self.reading.level
 
 
-def over_time(started_at: dt.datetime | None, expected_max_min: float, now: dt.datetime) -> bool:
-    """Whether an attempt that is still open has taken longer than expected."""
-    return started_at is not None and (now - started_at).total_seconds() > expected_max_min * 60
+def over_time(worked_s: float, expected_max_min: float) -> bool:
+    """Whether an attempt that is still open has worked for longer than expected."""
+    return worked_s > expected_max_min * 60

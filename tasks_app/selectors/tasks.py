@@ -70,7 +70,7 @@ class TaskCard:
     ask: OpenAsk | None
     context: ContextUse | None
     obstacles: tuple[Obstacle, ...]
-    attempts: int
+    failures: int  # attempts that failed and count
     attempts_allowed: int
     expected_min: float
     expected_max: float
@@ -78,6 +78,7 @@ class TaskCard:
     used_usd: Decimal
     cost_partial: bool  # it has cost at least this
     started_at: dt.datetime | None
+    took_s: float | None  # working time of the attempt that completed it; None: none did
     completed_at: dt.datetime | None
     completed_by: str
     not_before: dt.datetime | None
@@ -96,16 +97,9 @@ class TaskCard:
         return task_label(self.number)
 
     @property
-    def tries(self) -> int:
-        """Attempts that count, with the one that is under way or has succeeded."""
-        return self.attempts + (self.status in (TaskStatus.IN_PROGRESS, TaskStatus.COMPLETED))
-
-    @property
-    def took_s(self) -> float | None:
-        """How long it took from its first start to its completion; None while it is not done."""
-        if self.completed_at is None or self.started_at is None:
-            return None
-        return (self.completed_at - self.started_at).total_seconds()
+    def attempts(self) -> int:
+        """The attempts that count: those that failed, and the one that is under way or has completed it."""
+        return self.failures + (self.status is TaskStatus.IN_PROGRESS or self.took_s is not None)
 
     @property
     def short(self) -> bool:
@@ -242,7 +236,7 @@ def _card(task: "DerivedTask", facts: _Facts, blocked_by: tuple[Blocker[int], ..
         ask=facts.asks.get(task.pk),
         context=crew.contexts.get(agent_pk or 0),
         obstacles=() if state in (TaskState.DONE, TaskState.CANCELLED) else _obstacles(facts, blocked_by),
-        attempts=task.attempts,
+        failures=task.attempts,
         attempts_allowed=task.attempts_allowed,
         expected_min=task.expected_min,
         expected_max=task.expected_max,
@@ -250,10 +244,11 @@ def _card(task: "DerivedTask", facts: _Facts, blocked_by: tuple[Blocker[int], ..
         used_usd=task.used_usd,
         cost_partial=task.cost_partial,
         started_at=run.started_at if run else task.started_at,
+        took_s=task.took_s if state is TaskState.DONE else None,
         completed_at=task.completed_at,
         completed_by=task.completed_by,
         not_before=task.not_before,
-        over=run is not None and over_time(run.started_at, task.expected_max, facts.now),
+        over=run is not None and over_time(run.time.worked_s, task.expected_max),
         attention=task.status == TaskStatus.IN_PROGRESS
         and task.reviewed_in is None
         and (run is None or (run.status is RunStatus.RUNNING and not run.alive)),

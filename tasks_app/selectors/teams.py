@@ -200,6 +200,11 @@ def slug_of(team_pk: int) -> str | None:
     return Team.objects.filter(pk=team_pk).values_list("slug", flat=True).first()
 
 
+def has_ended(team_pk: int) -> bool:
+    """Whether nothing is left to do in a team."""
+    return Team.objects.filter(pk=team_pk, ended_at__isnull=False).exists()
+
+
 @dataclass(frozen=True)
 class Identity:
     """Which team it is."""

@@ -185,7 +185,7 @@ def complete_by_hand(task_id: int, *, note: str = "", actor: str) -> None:
         if task.review_of_id:
             reviews.settle(task, verdict=reviews.ACCEPT, note=note, by=by)
         _end_reviews(task, why="its task was completed by hand", actor=actor)
-        deliveries.stop_open_run(task, actor=actor, reason=Reason.SUPERSEDED, held=False)
+        deliveries.stop_open_run(task, actor=actor, reason=Reason.BY_HAND, held=False)
         decisions.withdraw_all(why="the task was completed by hand", actor=actor, task_id=task_id)
     scheduling.tick(task.team_id)
 

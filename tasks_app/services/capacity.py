@@ -2,15 +2,13 @@
 
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Q
 
 from tasks_app.domain.deciders import TURN
-from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus
-from tasks_app.models import Decision, Run
+from tasks_app.domain.statuses import RunStatus
+from tasks_app.models import Run
+from tasks_app.selectors.worktime import asking
 from tasks_app.services.clock import DatabaseNow
-
-WAITS = ~Q(kind=DecisionKind.STALL.value)
-"""The open decisions that a run cannot go on without. A stall is about a process: when that is gone, so is the question."""
 
 
 def at_work(team_id: int, *, due: bool = False) -> int:
@@ -19,8 +17,7 @@ def at_work(team_id: int, *, due: bool = False) -> int:
     A turn of the lead agent takes none, for others may wait for it. An agent that waits for an answer
     leaves its place to another, however long its process is kept.
     """
-    asking = Decision.objects.filter(WAITS, run_id=OuterRef("pk"), status=DecisionStatus.OPEN.value)
-    working: Q = Q(Q(status=RunStatus.RUNNING.value), ~Exists(asking))
+    working: Q = Q(Q(status=RunStatus.RUNNING.value), ~asking())
     if due:
         working = working | Q(status=RunStatus.PENDING.value, due_at__lte=DatabaseNow())
     return Run.objects.filter(working, team_id=team_id).exclude(task__type=TURN).count()

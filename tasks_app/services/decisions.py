@@ -24,7 +24,8 @@ from tasks_app.domain.text import clean, clean_json, cut, mask_json, one_line
 from tasks_app.domain.transitions import ANSWER, WITHDRAW
 from tasks_app.models import Decision, Run, Task
 from tasks_app.runners.port import Ask
-from tasks_app.services import capacity, clock, deciding, events, judges, keys, runs, task_edits
+from tasks_app.selectors.worktime import WAITS
+from tasks_app.services import clock, deciding, events, judges, keys, runs, task_edits
 
 NOTE_LIMIT = 20_000
 ASKED = {
@@ -297,4 +298,4 @@ def has_open(run_id: str) -> bool:
 
 def mark_parked_for_lost(run_id: str) -> bool:
     """The process that waited is gone: the request stays open, its answer is kept. Returns whether there was one."""
-    return bool(Decision.objects.filter(capacity.WAITS, run_id=run_id, status=DecisionStatus.OPEN.value).update(parked=True))
+    return bool(Decision.objects.filter(WAITS, run_id=run_id, status=DecisionStatus.OPEN.value).update(parked=True))

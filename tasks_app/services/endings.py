@@ -51,10 +51,10 @@ def end_pending(run_id: str, ending: Ending, *, actor: str) -> bool:
 
 def stopped_as_asked(run: Run, *, detail: str = "") -> Ending:
     """The ending of a run whose process is seen gone after a person asked for it (`runs.ask_to_stop`)."""
-    superseded = run.stop_reason == Reason.SUPERSEDED.value
+    overtaken = run.stop_reason in (Reason.SUPERSEDED.value, Reason.BY_HAND.value)
     return Ending(
         RunStatus.KILLED,
-        Reason.SUPERSEDED if superseded else Reason.STOPPED,
+        Reason(run.stop_reason) if overtaken else Reason.STOPPED,
         detail or f"Stopped by {run.stop_asked_by}.",
         counts=False,
         held=run.stop_reason == Reason.STOPPED.value,

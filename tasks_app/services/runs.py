@@ -22,6 +22,7 @@ from tasks_app.domain.text import clean, clean_json, mask_json
 from tasks_app.domain.transitions import GIVE_BACK_RUN, START_RUN
 from tasks_app.models import Agent, Decision, Run, Task, Team
 from tasks_app.models.teams import LARGE_OF_TEAM
+from tasks_app.selectors.worktime import WAITS
 from tasks_app.services import agents, budgets, capacity, events, keys, tasks, worktime
 from tasks_app.services.clock import DatabaseNow, now_s
 from tasks_app.task_types import registry as task_types
@@ -33,7 +34,7 @@ RELEASED = "released"
 
 def asked_for(run_id: str) -> Q:
     """The open decisions that the run waits for: its own, and one it shares with others whose budget is used up as well."""
-    return capacity.WAITS & Q(status=DecisionStatus.OPEN.value) & (Q(run_id=run_id) | Q(waiting_runs=run_id))
+    return WAITS & Q(status=DecisionStatus.OPEN.value) & (Q(run_id=run_id) | Q(waiting_runs=run_id))
 
 
 @dataclass(frozen=True)
@@ -235,7 +236,7 @@ def ask_to_stop(run_id: str, *, actor: str, reason: Reason, held: bool) -> bool:
     landed = Run.objects.filter(pk=run_id, status=RunStatus.RUNNING.value).update(
         stop_asked_at=Coalesce(F("stop_asked_at"), timezone.now()),
         stop_asked_by=actor.split(":", 1)[-1][:80],
-        stop_reason=reason.value if held or reason is Reason.SUPERSEDED else RELEASED,
+        stop_reason=reason.value if held or reason in (Reason.SUPERSEDED, Reason.BY_HAND) else RELEASED,
     )
     if landed:
         append_event(run, EventKind.RUN_STOPPING, actor=actor, data={"by": actor})

@@ -89,19 +89,19 @@ def seen_of(task_id: int) -> str:
 
 
 @transaction.atomic
-def set_guidance(task_id: int, guidance: str, *, made_from: str, actor: str) -> None:
+def set_guidance(task_id: int, guidance: str, *, made_from: str, actor: str, field: str = "guidance") -> None:
     """Set the lead's words for the next attempt. `made_from` is `seen` of the text that was edited.
 
     Raises `Stale` where it was changed meanwhile, `Conflict` where an attempt has begun or the task is over, `TooLarge`.
     """
     task = _locked(task_id)
     if len(guidance) > GUIDANCE_LIMIT:
-        raise TooLarge(f"The guidance is longer than {GUIDANCE_LIMIT:,} characters.", field="words")
+        raise TooLarge(f"The guidance is longer than {GUIDANCE_LIMIT:,} characters.", field=field)
     if task.status != TaskStatus.PENDING.value:
         how = "has begun: send its agent a message, or reassign it" if task.status == TaskStatus.IN_PROGRESS.value else "is over"
         raise Conflict(f"{task.label} {how}. The guidance was not changed.")
     if made_from != seen(task.guidance):
-        raise Stale("The guidance was changed while you wrote. Look at it again; your text is kept below.", field="words")
+        raise Stale("The guidance was changed while you wrote. Look at it again; your text is kept below.", field=field)
     Task.objects.filter(pk=task_id).update(guidance=clean(guidance).strip())
     append_event(EventKind.TASK_EDITED, task, actor=actor, data={"fields": ["guidance"]})
 

@@ -1,28 +1,11 @@
-"""Working time: how long an attempt has worked over all its lives. To wait for the lead, or for a process, is no work."""
-
-from typing import Any
-
-from django.db.models import Case, Exists, F, FloatField, OuterRef, Value, When
-from django.db.models.functions import Greatest, Least
+"""Whether an attempt has working time left (selectors/worktime.py says what that is)."""
 
 from tasks_app.domain.errors import LeaseLost
-from tasks_app.domain.leases import LEASE_S
-from tasks_app.domain.statuses import DecisionStatus, RunStatus
-from tasks_app.models import Decision, Run
-from tasks_app.services.capacity import WAITS
-from tasks_app.services.clock import DatabaseNow
+from tasks_app.domain.statuses import RunStatus
+from tasks_app.models import Run
+from tasks_app.selectors.worktime import until_now
 
-
-def until_now() -> Any:
-    """The working time of running runs in seconds, as an expression: what is stored and, where nobody is asked, the time since.
-
-    Each heartbeat stores it and renews the lease, so `lease_until` tells when that was. A life that is lost counts until its last
-    heartbeat; no single step is longer than a lease, whatever is done to the clock.
-    """
-    asking = Decision.objects.filter(WAITS, run_id=OuterRef("pk"), status=DecisionStatus.OPEN.value)
-    since = Least(DatabaseNow() - F("lease_until") + LEASE_S, Value(LEASE_S))
-    step = Case(When(Exists(asking), then=Value(0.0)), default=Greatest(since, Value(0.0)), output_field=FloatField())
-    return F("worked_s") + step
+__all__ = ["left_s", "until_now"]
 
 
 def left_s(run_id: str, fence: int, *, limit_s: float) -> float:

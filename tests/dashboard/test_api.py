@@ -126,6 +126,7 @@ def test_the_hand_over_of_a_task_is_read_and_its_guidance_is_set_under_a_version
     send = lambda **body: lead.put(f"/api/tasks/{task.pk}/guidance", body, content_type="application/json")  # noqa: E731
     assert send(guidance="Use SQLite.", seen=told["seen"]).status_code == 200
     stale = send(guidance="Mine.", seen=told["seen"])
+    assert stale.json()["error"]["field"] == "guidance"
     assert (stale.status_code, stale.json()["error"]["code"]) == (409, "stale")
     assert lead.get(f"/api/tasks/{task.pk}/handover").json()["guidance"] == "Use SQLite."
     client.force_login(User.objects.create_user("eve"))

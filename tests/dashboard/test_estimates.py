@@ -41,7 +41,7 @@ def test_then_it_says_what_such_tasks_took_and_that_it_needs_a_fresh_session(des
     finish()
     text = task_page(desk, make.TaskFactory(team=ada.team, role="builder"))
     assert "50 k–50 k new tok, typically 50 k · 9–11 min · $0.50–$0.50, typically $0.50" in text
-    assert "from 5 finished attempts of medium tasks by builder with m: half of them lay between these" in text
+    assert "from 5 finished medium tasks by builder with m: half of them lay between these" in text
     assert "Needs about 140 k of context; ada has 60 k left → fresh session" in text
 
 

@@ -59,6 +59,7 @@ def test_a_preview_of_a_reassignment_starts_nothing(desk, task, agent):
     html = html_of(response)
     assert response.status_code == 200
     assert "Preview: what attempt 1 would be told" in html
+    assert "What attempt 1 will be told" not in html, "the preview stands alone"
     assert "## Guidance of the lead Use &lt;freezegun&gt;." in html
     assert "Use &lt;freezegun&gt;.</textarea>" in html, "the form keeps it"
     assert not Run.objects.exists()

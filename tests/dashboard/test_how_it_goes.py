@@ -34,7 +34,7 @@ def test_the_page_shows_each_measure_with_its_figure_and_is_reached_from_the_boa
     assert "Rework reopened: 0 · reassigned: 0" in text
     assert "Tokens on coordination 10% · 100 of 1 k" in text
     assert "Clean hand-offs not known yet" in text
-    assert "Human wait 3:00 · longest 3:00, 1 answered 1 waiting now , the oldest for 4:1" in text
+    assert "Human wait 3 min · longest 3 min, 1 answered 1 waiting now , the oldest for 4 min 1" in text
     assert f'href="{ADDRESS}"' in html_of(desk.get(reverse("team", args=["atlas"])))
 
 

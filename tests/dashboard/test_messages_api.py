@@ -3,8 +3,9 @@
 import json
 
 import pytest
+from django.utils import timezone
 
-from tasks_app.models import Message
+from tasks_app.models import Message, Team
 from tasks_app.services import messages
 from tests import factories as make
 
@@ -52,3 +53,11 @@ def test_who_may_only_watch_reads_and_a_stranger_sees_nothing(watcher, stranger,
         assert send(client, to="ada", message="x").status_code == writes
         assert send(client, "put", "messaging", mode="hub", per_minute=3, chain=2).status_code == writes
         assert client.post(f"{ROOT}/messages/m00000000/done").status_code == writes
+
+
+def test_what_is_sent_to_a_finished_team_says_why_it_waits(desk, team, agents):
+    assert send(desk, to="ada", message="Go on.").json()["held_up"] is None
+    Team.objects.filter(pk=team.pk).update(ended_at=timezone.now())
+    made = send(desk, to="all", message="Go on.").json()
+    assert made["held_up"] == made["sent"][1]["held_up"] == "the team has finished: it is read when a task is reopened or added"
+    assert desk.get(f"{ROOT}/messages?who=ben").json()["messages"][0]["held_up"].startswith("the team has finished")

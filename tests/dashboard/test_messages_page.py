@@ -159,3 +159,25 @@ def test_the_page_takes_as_many_queries_for_many_messages_as_for_few(
     make.MessageFactory.create_batch(30, team=team, sender=agents[0], recipient=agents[1])
     with django_assert_num_queries(len(few)):
         desk.get(at())
+
+
+def test_a_message_to_a_finished_team_says_at_once_and_in_its_receipt_that_it_waits(desk, team, agents):
+    why = "the team has finished: it is read when a task is reopened or added"
+    assert "The team has finished." not in words_of(desk.get(at()))
+    Team.objects.filter(pk=team.pk).update(ended_at=timezone.now())
+    assert "The team has finished. What you write is kept" in words_of(desk.get(at()))
+    assert "The team has finished. What you write is kept" in words_of(desk.get(reverse("team", args=["atlas"])))
+    text = words_of(write(desk))
+    assert f"Queued: {why}." in text
+    assert f"Queued : {why}" in text
+    assert f"queued: {why}" in words_of(desk.get(reverse("team", args=["atlas"])))
+    assert why not in words_of(write(desk, priority="status")).replace(f"Queued : {why}", "")
+
+
+def test_a_long_message_is_cut_and_shown_whole_when_asked_for(desk, team, agents):
+    sent(team, agents[0], "ben", "Line of words. " * 400 + "THE END")
+    for page in (at(), reverse("team", args=["atlas"])):
+        html = html_of(desk.get(page))
+        assert "Show all 6,007 characters" in html
+        assert html.count("THE END") == 1
+        assert html.index("<summary") < html.index("THE END")

@@ -47,15 +47,15 @@ def test_before_anything_is_known_the_table_speaks_and_says_so():
 def test_enough_finished_attempts_of_the_same_kind_outweigh_it():
     found = estimate(BUILDER, finished(), expected_min=WINDOW)
     assert (found.tokens, found.usd) == (Spread(101_000, 102_000, 103_000), Spread(0.5, 0.5, 0.5))
-    assert (found.attempts, found.basis) == (5, "5 finished attempts of medium tasks by builder with sonnet")
+    assert (found.attempts, found.basis) == (5, "5 finished medium tasks by builder with sonnet")
 
 
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        (Kind("agent", Size.MEDIUM, "tester", "sonnet"), "5 finished attempts of medium tasks with sonnet"),
-        (Kind("agent", Size.MEDIUM, "builder", "haiku"), "5 finished attempts of medium tasks by builder"),
-        (Kind("agent", Size.MEDIUM, "tester", "haiku"), "5 finished attempts of medium tasks"),
+        (Kind("agent", Size.MEDIUM, "tester", "sonnet"), "5 finished medium tasks with sonnet"),
+        (Kind("agent", Size.MEDIUM, "builder", "haiku"), "5 finished medium tasks by builder"),
+        (Kind("agent", Size.MEDIUM, "tester", "haiku"), "5 finished medium tasks"),
         (Kind("agent", Size.LARGE, "builder", "sonnet"), "starting table, medium task"),
         (Kind("shell", Size.MEDIUM, "builder", "sonnet"), "starting table, medium task"),
     ],

@@ -237,3 +237,16 @@ def test_text_of_an_agent_cannot_move_the_cursor(ask: Any) -> None:
     _, out, _ = run("decide", decision.pk)
     assert "\x1b" not in out
     assert "step" in out
+
+
+def test_the_answer_says_what_was_answered(ask: Any) -> None:
+    decision = ask(DecisionKind.ESCALATION)
+    label = decision.payload["options"][0]["label"]
+    assert label in run("decide", decision.pk, "--pick", label)[1]
+    assert label in run("decide", decision.pk)[1]
+    question = ask(DecisionKind.QUESTION)
+    texts = [str(each["options"][0]["label"]) for each in question.payload["questions"]]
+    out = run("decide", question.pk, *[word for text in texts for word in ("--pick", text)])[1]
+    assert all(text in out for text in texts)
+    budget = ask(DecisionKind.BUDGET)
+    assert run("decide", budget.pk, "--raise", "5")[1].rstrip().endswith("by $5")

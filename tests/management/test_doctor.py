@@ -24,7 +24,7 @@ def finding(name: str) -> Finding:
 def test_every_check_gives_a_finding_and_what_is_not_well_says_what_to_do() -> None:
     found = list(doctor.examine())
     assert [each.name for each in found] == list(doctor.CHECKS)
-    assert all(each.fix for each in found if each.level is not Level.OK)
+    assert all(each.fix for each in found if each.level not in (Level.OK, Level.UNUSED))
     assert {each.name for each in found if each.level is Level.FAIL} == set()
 
 
@@ -128,3 +128,17 @@ def test_on_call_is_looked_up_and_its_address_is_never_shown(settings: Settings,
     settings.ONCALL_URL = "http://hooks.example.org/T0/secret"
     found = finding("on-call")
     assert (found.level, "https://" in found.message, "secret" in found.message) == (Level.FAIL, True, False)
+
+
+def test_what_does_not_run_or_is_not_needed_is_told_from_what_is_in_order(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    monkeypatch.setattr("tasks_app.wake.reachable", lambda: False)
+    settings.REDIS_EMBEDDED, settings.ONCALL_URL = True, ""
+    assert [finding(name).level for name in ("redis", "desk", "on-call")] == [Level.OFF, Level.OFF, Level.UNUSED]
+    assert finding("desk").fix == "Start it: uv run manage.py up"
+    code, out, _ = run("doctor")
+    assert code == 0
+    assert "○ redis" in out
+    assert "– on-call" in out
+    assert "exit code 1, else 0" in out

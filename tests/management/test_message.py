@@ -3,6 +3,7 @@
 import io
 
 import pytest
+from django.utils import timezone
 
 from tasks_app.models import Message
 from tasks_app.services import messages, talk
@@ -65,3 +66,12 @@ def test_how_the_team_talks_is_shown_and_checked(team):
     assert run_json("message", "billing", "talk", "--chain", "3") == (0, {"mode": "mesh", "per_minute": 10, "chain": 3})
     assert run("message", "billing", "talk", "--per-minute", "0")[0] == 2
     assert talk.settings(team.pk).chain == 3
+
+
+def test_a_message_that_waits_for_a_finished_team_or_a_stopped_agent_says_so(team):
+    team.agents.filter(name="ben").update(status="stopped")
+    assert "Queued: ben is stopped: it is read when ben works again." in run("message", "billing", "send", "ben", "x")[1]
+    type(team).objects.update(ended_at=timezone.now())
+    out = run("message", "billing", "send", "ada", "x")[1]
+    assert "Queued: the team has finished: it is read when a task is reopened or added." in out
+    assert "(queued: the team has finished" in run("message", "billing")[1]

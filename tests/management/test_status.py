@@ -52,21 +52,32 @@ def test_a_task_hangs_under_what_it_waits_for(team: Any) -> None:
     assert lines[at].index("T-3") > lines[at - 1].index("T-2")
 
 
-def test_agents_are_on_track_over_or_idle_with_context_and_elapsed_time(team: Any) -> None:
+def test_agents_are_on_track_over_or_idle_with_context_and_working_time(team: Any) -> None:
     facts = {agent["name"]: agent for agent in status.as_json(status.read(team.pk, timezone.now()))["agents"]}
-    assert (facts["ada"]["pace"], facts["ada"]["context_percent"], facts["ada"]["elapsed_s"]) == ("on track", 81, 247)
+    assert (facts["ada"]["pace"], facts["ada"]["context_percent"], facts["ada"]["worked_s"]) == ("on track", 81, 247)
     assert (facts["ben"]["pace"], facts["ben"]["state"], facts["ben"]["context_percent"]) == ("over", "waiting", None)
-    assert (facts["cleo"]["pace"], facts["cleo"]["elapsed_s"], facts["cleo"]["task"]) == ("idle", None, None)
+    assert (facts["cleo"]["pace"], facts["cleo"]["worked_s"], facts["cleo"]["task"]) == ("idle", None, None)
     shown = text(team)
     assert "81 %" in shown
-    assert "4:07" in shown
+    assert "4 min 7 s" in shown
+
+
+def test_to_wait_for_the_lead_is_no_work_and_is_shown_apart() -> None:
+    team = TeamFactory()
+    task = TaskFactory(team=team, in_progress=True, expected_max=10)
+    run = RunFactory(task=task, agent=AgentFactory(team=team), started_at=ago(minutes=95), worked_s=240)
+    DecisionFactory(run=run, opened_at=ago(minutes=90))
+    agent = status.as_json(status.read(team.pk, timezone.now()))["agents"][0]
+    assert (agent["worked_s"], agent["waited_s"], agent["pace"]) == (240, 5400, "on track")
+    assert "4 min" in text(team)
+    assert "1 h 30 min" in text(team)
 
 
 @pytest.mark.parametrize(
     ("width", "columns"),
     [
-        (100, "Agent Role State Task Context Elapsed Pace"),
-        (70, "Agent State Task Context Elapsed Pace"),
+        (100, "Agent Role State Task Context Worked Waited Pace"),
+        (70, "Agent State Task Context Worked Pace"),
         (40, "Agent State Task"),
     ],
 )

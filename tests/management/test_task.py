@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tasks_app.domain.statuses import TaskStatus
-from tests.factories import AgentFactory, DecisionFactory, RunFactory, TaskFactory, TeamFactory
+from tests.factories import AgentFactory, DecisionFactory, MessageFactory, RunFactory, TaskFactory, TeamFactory
 from tests.management.commands import run, run_json
 
 pytestmark = pytest.mark.django_db
@@ -90,3 +90,41 @@ def test_a_task_under_review_is_shown_as_such(team: Any) -> None:
     run_ = RunFactory(task__team=team, task__number=1, agent__team=team, agent__name="ada")
     DecisionFactory(run=run_, kind="review", title="ada asks for a review: T-1 Build")
     assert "IN REVIEW – ada waits for you" in run("task", "billing", "1")[1]
+
+
+def test_a_task_is_shown_as_on_its_page(team: Any) -> None:
+    ada = AgentFactory(team=team, name="ada")
+    schema = TaskFactory(team=team, number=1, title="Schema", done=True)
+    task = TaskFactory(
+        team=team, number=2, title="API", in_progress=True, attempts=1, needs=[schema], criteria=["It answers", "It is quick"]
+    )
+    TaskFactory(team=team, number=3, title="Page", needs=[task])
+    type(task).objects.filter(pk=task.pk).update(evidence={"1": "Seen it answer."}, output="Half of it.")
+    failed = {"detail": "The provider said 401.", "cost_usd": "0.42", "worked_s": 247, "input_tokens": 41_000}
+    old = RunFactory(task=task, agent=ada, attempt=1, failed=True, **failed)
+    MessageFactory(team=team, recipient=ada, body="Mind the port.", delivered_run=old.pk)
+    going = RunFactory(task=task, agent=ada, attempt=2)
+    ask = DecisionFactory(run=going, kind="question")
+    out = run("task", "billing", "T-2")[1]
+    for words in (
+        "attempts: 2 of 3 allowed, 1 failed",
+        "✓ 1. It answers: Seen it answer.",
+        "· 2. It is quick",
+        "T-1 Schema (completed)",
+        "T-3 Page",
+        "1. ada: failed, The agent gave it back · 4 min 7 s working",
+        "The provider said 401.",
+        "$0.42",
+        "Half of it.",
+        "Mind the port.",
+        f"uv run manage.py decide {ask.pk} --pick",
+    ):
+        assert words in out, words
+    found = run_json("task", "billing", "T-2")[1]
+    assert [(one["text"], one["met"]) for one in found["criteria"]] == [("It answers", True), ("It is quick", None)]
+    assert [(one["attempt"], one["status"], one["reason"]) for one in found["runs"]] == [
+        (1, "failed", "reported"),
+        (2, "running", None),
+    ]
+    assert (found["decision"]["id"], found["depends_on"][0]["id"], found["unblocks"]) == (ask.pk, "T-1", ["T-3"])
+    assert [one["message"] for one in found["messages"]] == ["Mind the port."]

@@ -155,7 +155,7 @@ def test_a_team_that_has_ended_is_archived_listed_apart_and_restored() -> None:
     assert (code, "Ship is not done" in err) == (2, True)
     type(task).objects.update(status="completed")
     code, out, _ = run("team", "archive", "atlas")
-    assert (code, "atlas  active, archived" in out) == (0, True)
+    assert (code, "atlas  Done, archived" in out) == (0, True)
     assert run_json("team", "list") == (0, [])
     assert "Every team is archived" in run("team", "list")[1]
     assert [row["slug"] for row in run_json("team", "list", "--archived")[1]] == ["atlas"]
@@ -186,7 +186,7 @@ def test_how_a_team_does_is_said_in_words_and_as_json() -> None:
     _, out, _ = run("team", "how-it-goes", "small")
     assert "Within their window      0 % (0 of 1; 1 short, 0 over)" in out
     assert "Clarifications mid-task  1, in 1 done tasks" in out
-    assert "Human wait               1:00 (median), 1:00 at most; 1 answered" in out
+    assert "Human wait               1 min (median), 1 min at most; 1 answered" in out
     assert "Day         Done" in out
     _, found = run_json("team", "how-it-goes", "small")
     assert (found["team"], found["short"], found["clean_percent"], found["messages_typical"]) == ("small", 1, None, 0)

@@ -5,9 +5,13 @@ from dataclasses import replace
 
 import pytest
 
+from dashboard.templatetags.crew_words import TEAM
 from tasks_app.domain.events import EventKind
 from tasks_app.management import words
 from tasks_app.selectors.journal import Entry, Request
+from tasks_app.selectors.states import TEAM_WORD
+from tests.factories import TaskFactory, TeamFactory
+from tests.management.commands import run
 
 AT = dt.datetime(2026, 3, 1, 10, 20, 30, tzinfo=dt.UTC)
 
@@ -16,9 +20,9 @@ def entry(event: str, /, request: Request | None = None, **data: object) -> Entr
     return Entry(7, event, AT, "system", data, task="T-2", task_title="API", agent="ada", decision="d1", request=request)
 
 
-@pytest.mark.parametrize(("seconds", "said"), [(0, "0:00"), (59.9, "0:59"), (247, "4:07"), (3753, "1:02:33"), (-5, "0:00")])
-def test_a_duration_is_a_clock(seconds: float, said: str) -> None:
-    assert words.clock(seconds) == said
+def test_an_age_is_said_in_words_and_no_moment_has_none() -> None:
+    assert words.since(AT, AT + dt.timedelta(minutes=10, seconds=7)) == "10 min 7 s"
+    assert words.since(None, AT) == ""
 
 
 @pytest.mark.parametrize(
@@ -44,3 +48,18 @@ def test_hostile_text_in_an_event_is_one_harmless_line() -> None:
     said = words.line(entry(EventKind.TASK_CANCELLED, why="a\x1b[2Jb\nc\u202ed" + "x" * 5000))
     assert not {"\x1b", "\n", "\u202e"} & set(said)
     assert len(said) <= words.WIDTH + len("10:20:30 ")
+
+
+def test_a_team_is_said_as_on_its_page() -> None:
+    assert {state: look.word for state, look in TEAM.items()} == TEAM_WORD
+
+
+@pytest.mark.django_db
+def test_a_finished_team_is_done_and_not_active() -> None:
+    team = TeamFactory(slug="atlas")
+    TaskFactory(team=team, done=True)
+    assert "Done" in run("team", "list")[1]
+    assert "atlas  Done" in run("team", "status", "atlas")[1]
+    assert "active" not in run("team", "list")[1]
+    type(team).objects.update(status="paused")
+    assert "atlas  Done, paused" in run("team", "status", "atlas")[1]

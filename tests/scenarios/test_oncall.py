@@ -57,9 +57,9 @@ def test_a_subagents_request_that_nobody_sees_waits_under_its_name_and_on_call_i
         anna = browser_of(crew.team.access.get().user)
         for page in (reverse("overview"), reverse("inbox"), reverse("team", args=[crew.team.slug])):
             assert "builder-1’s sub-agent “Check the API” wants to run" in words_of(anna.get(page)), page
-        assert "Waiting for you T-1 10:00 · builder-1’s sub-agent" in words_of(anna.get(reverse("overview")))
+        assert "Waiting for you T-1 10 min · builder-1’s sub-agent" in words_of(anna.get(reverse("overview")))
         shown = words_of(anna.get(reverse("inbox-detail", args=[decision.pk])))
-        assert "waiting 10:00" in shown
+        assert "waiting 10 min" in shown
         assert "On-call was told at" in shown
         assert inbox.open_items([crew.team.pk])[0].open
     assert [(post["subagent"], post["agent"], post["age_s"]) for post in hook.posts] == [(SUBAGENT, "builder-1", 600)]

@@ -28,7 +28,7 @@ def test_criteria_met_size_cost_and_time_are_compared_and_what_is_the_same_is_na
     lines = {line.name: line.values for line in found.different}
     assert lines["Criteria met"] == ((0, 2), (2, 2))
     assert lines["Changed"] == ("1 files changed", "2 files changed")
-    assert lines["Time"] == (60.0, 120.0)
+    assert lines["Working time"] == (60.0, 120.0)
     assert [usd for usd, _ in lines["Cost"]] == [Decimal(1), Decimal(2)]
     assert {"Agent", "How it ended", "Started from"} <= {line.name for line in found.same}
     assert attempts.of_task(task.pk)[0].patch == "-a\n+b"

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from tasks_app.domain import plan as plans
 from tasks_app.domain.estimate import CREATION_TOKENS, ENOUGH
+from tasks_app.models import Run
 from tasks_app.selectors import estimates
 from tests import factories
 
@@ -63,7 +64,7 @@ def test_a_task_says_what_it_takes_and_from_how_many_attempts_in_three_queries(d
     task = waiting_task(ada())
     with django_assert_num_queries(3):
         found = estimates.of_task(task.pk)
-    assert found.estimate.basis == "5 finished attempts of medium tasks by builder with m"
+    assert found.estimate.basis == "5 finished medium tasks by builder with m"
     assert (found.estimate.tokens.typical, round(found.estimate.minutes.typical), found.forecasts) == (50_000, 9, ())
     assert estimates.of_task(0) is None
 
@@ -116,3 +117,15 @@ def test_no_next_task_is_forecast_for_an_agent_without_a_session_or_with_too_lit
     assert estimates.next_of(agent.pk) is not None
     type(agent).objects.filter(pk=agent.pk).update(session_id="")
     assert estimates.next_of(agent.pk) is None
+
+
+def test_what_failed_attempts_of_a_finished_task_took_is_part_of_what_it_takes():
+    finish(ENOUGH)
+    for run in list(Run.objects.all()):
+        Run.objects.filter(pk=run.pk).update(attempt=2)
+        failed = {"started_at": run.started_at, "ended_at": run.ended_at, "input_tokens": 50_000, "cost_usd": "0.25"}
+        factories.RunFactory(team=run.team, agent=run.agent, task=run.task, attempt=1, failed=True, **failed)
+    task = waiting_task(ada())
+    found = estimates.of_task(task.pk).estimate
+    assert (found.tokens.typical, round(found.minutes.typical), found.usd.typical) == (100_000, 18, 0.75)
+    assert found.attempts == ENOUGH

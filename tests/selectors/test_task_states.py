@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from tasks_app.domain.graph import Why
 from tasks_app.domain.statuses import TaskStatus, TeamStatus
+from tasks_app.management import words
 from tasks_app.selectors import tasks
 from tasks_app.selectors.states import TaskState
 from tests import factories as make
@@ -151,10 +152,23 @@ def test_a_task_of_a_stopped_agent_says_to_reassign_it(team):
 
 
 def test_a_task_done_before_its_window_is_short(team):
-    short = make.TaskFactory(team=team, done=True, started_at=make.ago(minutes=10), completed_at=make.ago(minutes=8))
-    fine = make.TaskFactory(team=team, done=True, started_at=make.ago(minutes=20), completed_at=make.ago(minutes=8))
+    short, fine, by_hand = (make.TaskFactory(team=team, done=True, started_at=make.ago(minutes=20)) for _ in range(3))
+    make.RunFactory(task=short, ended=True, worked_s=120)
+    make.RunFactory(task=fine, ended=True, worked_s=720)
+    assert (card(short).took_s, card(fine).took_s, card(by_hand).took_s) == (120, 720, None)
     assert card(short).short
     assert not card(fine).short
+    assert not card(by_hand).short
+
+
+def test_attempts_are_those_that_failed_with_the_one_under_way_or_done(team):
+    new, failed = make.TaskFactory(team=team), make.TaskFactory(team=team, attempts=1)
+    going, done = make.TaskFactory(team=team, attempts=1, in_progress=True), make.TaskFactory(team=team, attempts=1, done=True)
+    make.RunFactory(task=done, attempt=2, ended=True)
+    by_hand = make.TaskFactory(team=team, done=True, attempts=0)
+    found = [(card(one).attempts, card(one).failures) for one in (new, failed, going, done, by_hand)]
+    assert found == [(0, 0), (1, 1), (2, 1), (2, 1), (0, 0)]
+    assert [words.attempts(card(one)) for one in (new, done)] == ["none yet, 3 allowed", "2 of 3 allowed, 1 failed"]
 
 
 def test_completed_and_cancelled_tasks_name_no_obstacle(team):

@@ -103,7 +103,7 @@ def test_one_new_step_sets_the_count_back(crew):
         (lambda c, h: actions.stop_agent(h.agent_id, actor="user:ada"), "stopped", "pending", False),
         (lambda c, h: actions.stop_team(h.team_id, actor="user:ada"), "stopped", "pending", False),
         (lambda c, h: actions.cancel(h.task_id, actor="user:ada"), "stopped", "cancelled", False),
-        (lambda c, h: actions.complete_by_hand(h.task_id, actor="user:ada"), "superseded", "completed", False),
+        (lambda c, h: actions.complete_by_hand(h.task_id, actor="user:ada"), "by_hand", "completed", False),
         (lambda c, h: actions.reassign(h.task_id, agent_id=c.agents[1].pk, actor="user:ada"), "superseded", "pending", False),
     ],
 )

@@ -5,7 +5,6 @@ from typing import Any
 
 from django.utils import timezone
 
-from tasks_app.decision_kinds.registry import choice_word
 from tasks_app.domain.errors import Invalid, NotFound, Stale
 from tasks_app.domain.text import one_line
 from tasks_app.management import answers, ways, words
@@ -54,7 +53,7 @@ class Command(DeskCommand):
         if given["json"]:
             self.print_json(answers.as_json(detail))
         elif typed is not None:
-            self.stdout.write(f"Answered {detail.item.id}: {choice_word(detail.choice)}.")
+            self.stdout.write(f"Answered {detail.item.id}: {answers.said(detail)}")
         else:
             self.stdout.write("\n".join(answers.shown(detail)))
         return 0

@@ -61,9 +61,11 @@ class Command(DeskCommand):
         if text == "-":
             text = sys.stdin.buffer.read(4 * LIMIT + 1).decode(errors="replace")
         draft = Draft(text, given["priority"] or Priority.NORMAL, given["reply_to"], given["no_reply"])
-        sent = messages.post(team_id, draft, sender_agent_id=None, to=given["to"], actor=actor())
-        self._say(given, "\n".join(f"{one.pk} to {one.recipient_name}" for one in sent))
-        return {"sent": [{"id": one.pk, "to": one.recipient_name} for one in sent]}
+        sent = message_json.sent(messages.post(team_id, draft, sender_agent_id=None, to=given["to"], actor=actor()))
+        kept = {one["held_up"] for one in sent} - {None}
+        lines = [f"{one['id']} to {one['to']}" for one in sent] + [f"Queued: {why}." for why in sorted(kept)]
+        self._say(given, "\n".join(lines))
+        return {"sent": sent}
 
     def _pairs(self, team_id: int, given: dict[str, Any]) -> Any:
         found = reading.pairs(team_id)
@@ -100,7 +102,7 @@ class Command(DeskCommand):
 
 
 def _line(one: Note) -> str:
-    facts = [one.receipt.value]
+    facts = [f"{one.receipt.value}: {one.held_up}" if one.held_up else one.receipt.value]
     facts += [one.priority] if one.priority != Priority.NORMAL else []
     facts += [f"stopped after {one.stop_s:.1f} s"] if one.stop_s is not None else []
     facts += [f"meant for {one.meant_for}"] if one.meant_for else []

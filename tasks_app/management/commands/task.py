@@ -6,7 +6,7 @@ from typing import Any
 from tasks_app.domain.errors import Conflict, Invalid, NotFound
 from tasks_app.domain.text import one_line, strip_ansi
 from tasks_app.execution import handover
-from tasks_app.management import status
+from tasks_app.management import task_view
 from tasks_app.management.cli import DeskCommand, actor, find_task, find_team
 from tasks_app.selectors import journal
 from tasks_app.selectors.tasks import TaskCard
@@ -48,13 +48,16 @@ class Command(DeskCommand):
             _do(verbs[0], team, card, given)
             card = find_task(team, given["task"])
         if given["tell"] is not None:
-            task_edits.set_guidance(card.pk, given["tell"], made_from=task_edits.seen_of(card.pk), actor=actor())
+            task_edits.set_guidance(card.pk, given["tell"], made_from=task_edits.seen_of(card.pk), actor=actor(), field="tell")
         if given["handover"]:
             return self._told(card.pk, as_json=given["json"])
+        view = task_view.read(card.pk)
+        if view is None:
+            raise NotFound(f"{card.label} does not exist any more.", field="task")
         if given["json"]:
-            self.print_json(status.task_json(card))
+            self.print_json(task_view.as_json(view))
         else:
-            self.stdout.write("\n".join(_lines(card)))
+            self.stdout.write("\n".join(task_view.as_lines(view)))
         return 0
 
     def _told(self, task_id: int, *, as_json: bool) -> int:
@@ -91,16 +94,3 @@ def _agent(team: TeamSummary, name: str) -> int:
         known = ", ".join(journal.agent_names(team.pk))
         raise NotFound(f"{team.name} has no agent “{one_line(name, 40)}”. There are: {known}.", field="reassign")
     return found
-
-
-def _lines(card: TaskCard) -> list[str]:
-    facts = [
-        f"{card.label} {one_line(card.title, 200)}",
-        status.task_words(card),
-        f"attempts {card.attempts} of {card.attempts_allowed}",
-    ]
-    if card.assignee or card.role:
-        facts.append(f"for {card.assignee or f'any {card.role}'}")
-    if card.run is not None:
-        facts.append(f"attempt {card.run.attempt} is {card.run.status.value} with {card.agent}")
-    return facts

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from tasks_app.domain import plan as plans
 from tasks_app.domain.errors import Invalid
-from tasks_app.management import credentials, desk, how_it_goes, lead, missing, plan_files, prepare, sign_in, status
+from tasks_app.management import credentials, desk, how_it_goes, lead, missing, plan_files, prepare, sign_in, status, words
 from tasks_app.management.cli import DeskCommand, actor, find_team
 from tasks_app.management.scripted import ScriptedLead
 from tasks_app.management.unattended import End, Ending, Watch
@@ -184,9 +184,10 @@ class Command(DeskCommand):
             self.print_json([row | _counts(team) for row, team in zip(rows, found, strict=True)])
             return 0
         for team in found:
-            waits = f", {team.waiting} waiting for you" if team.waiting else ""
             rehearsal = "  (rehearsal)" if team.rehearsal else ""
-            self.stdout.write(f"{team.slug:<32} {team.status:<8} {team.counts.done}/{team.counts.total} tasks{waits}{rehearsal}")
+            done = f"{team.counts.done}/{team.counts.total} tasks"
+            waits = f", {team.waiting} waiting for you" if team.waiting else ""
+            self.stdout.write(f"{team.slug:<32} {words.team(team):<16} {done}{waits}{rehearsal}")
         if not found and teams.archived(list(access.team_ids())):
             self.stdout.write(f"Every team is archived: {COMMAND} team list --archived")
         elif not found:

@@ -11,6 +11,7 @@ from django.utils import timezone
 from dashboard.templatetags import crew_format as form
 from dashboard.templatetags import crew_parts as parts
 from tasks_app.selectors.states import ContextUse
+from tasks_app.selectors.worktime import Worktime
 
 NOON = dt.datetime(2026, 11, 27, 12, 0, tzinfo=dt.UTC)
 
@@ -83,23 +84,8 @@ def test_context_after_a_compaction_is_unknown_then_news():
     assert form.context_text(None) == "context not reported"
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(None, "–"), (0, "0:00"), (252, "4:12"), (3600, "1:00:00"), (9068, "2:31:08"), (-5, "0:00")]
-)
-def test_spans(seconds, text):
-    assert form.clock(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0, "0:00"), (252, "4:12"), (3599, "59:59"), (7500, "2 h 05 min"), (86_399, "23 h 59 min"), (3 * 86_400, "Tue 12:00")],
-)
-def test_ages(seconds, text):
-    assert form.age_text(NOON - dt.timedelta(seconds=seconds), NOON) == text
-
-
-def test_after_a_week_an_age_is_a_date():
-    assert form.age_text(NOON - dt.timedelta(days=24), NOON) == "3 Nov 12:00"
+def test_a_span_of_what_is_unknown_is_a_dash():
+    assert (form.span(None), form.span("x"), form.span(607)) == ("–", "–", "10 min 7 s")
 
 
 @time_machine.travel(NOON, tick=False)
@@ -107,31 +93,34 @@ def test_an_age_carries_its_moment_so_that_the_page_can_tick():
     html = str(form.ago(NOON - dt.timedelta(seconds=252)))
     assert '<time class="n" datetime="2026-11-27T11:55:48+00:00"' in html
     assert 'data-since="2026-11-27T11:55:48+00:00"' in html
-    assert plain(html) == "4:12"
-    assert plain(form.left(NOON + dt.timedelta(seconds=348))) == "5:48"
+    assert plain(html) == "4 min 12 s"
+    assert plain(form.left(NOON + dt.timedelta(seconds=348))) == "5 min 48 s"
     assert "data-until" in str(form.left(NOON))
     assert form.ago(None) == "–"
 
 
-@time_machine.travel(NOON, tick=False)
 @pytest.mark.parametrize(
-    ("started_s", "ended_s", "text"),
+    ("worked_s", "state", "text"),
     [
-        (27 * 60 + 42, None, "27:42 of 5–30 min"),
-        (33 * 60 + 12, None, "33:12 · over by 3:12"),
-        (60, None, "1:00 of 5–30 min"),
-        (130, 0, "2:10 · short, check result"),
-        (30 * 60, 0, "30:00 of 5–30 min"),
+        (27 * 60 + 42, "open", "27 min 42 s of 5–30 min"),
+        (33 * 60 + 12, "open", "33 min 12 s · over by 3 min 12 s"),
+        (60, "open", "1 min of 5–30 min"),
+        (130, "ended", "2 min 10 s · short, check result"),
+        (30 * 60, "ended", "30 min of 5–30 min"),
     ],
 )
-def test_elapsed_time_stands_against_its_window(started_s, ended_s, text):
-    since = NOON - dt.timedelta(seconds=started_s)
-    until = None if ended_s is None else NOON - dt.timedelta(seconds=ended_s)
-    assert plain(parts.elapsed(since, 5, 30, until)) == text
+def test_working_time_stands_against_its_window(worked_s, state, text):
+    assert plain(parts.working(Worktime(worked_s), 5, 30, state)) == text
 
 
-def test_what_has_not_started_has_no_time():
-    assert parts.elapsed(None, 5, 30) == "not started"
+def test_working_time_ticks_while_it_works_and_stands_still_while_it_waits():
+    assert "data-since" in str(parts.working(Worktime(60, working=True), 5, 30))
+    waits = Worktime(60, 720, waiting=True)
+    assert "data-since" not in str(parts.working(waits, 5, 30))
+    assert plain(parts.waited(waits)) == " · 12 min waiting for you"
+    assert "data-since" in str(parts.waited(waits))
+    assert plain(parts.waited(Worktime(60, 720))) == " · 12 min waited for you"
+    assert parts.waited(Worktime(60, 0, working=True)) == ""
 
 
 @time_machine.travel(NOON, tick=False)
@@ -162,8 +151,10 @@ def test_the_context_bar_never_leaves_its_frame_and_says_what_it_shows():
 
 
 def test_the_time_bar_is_red_past_the_window_and_grey_before_it():
-    ago = timezone.now
-    assert 'class="over"' in str(parts.window_bar(ago() - dt.timedelta(minutes=40), 5, 30))
-    assert 'class="at"' in str(parts.window_bar(ago() - dt.timedelta(minutes=10), 5, 30))
-    assert 'class="early"' in str(parts.window_bar(ago() - dt.timedelta(minutes=1), 5, 30))
-    assert 'width="100.0"' in str(parts.window_bar(ago() - dt.timedelta(hours=9), 5, 30))
+    def bar(minutes):
+        return str(parts.window_bar(Worktime(minutes * 60), 5, 30))
+
+    assert 'class="over"' in bar(40)
+    assert 'class="at"' in bar(10)
+    assert 'class="early"' in bar(1)
+    assert 'width="100.0"' in bar(540)
