@@ -71,6 +71,6 @@ def test_what_a_fork_that_waits_will_be_told_is_shown_before(tmp_path: Path) -> 
     runs.claim_task(one.crew.tasks[1].pk, agent_id=one.run.agent_id, actor="system")
     forks.fork(one.run.pk, at=5, guidance="Use Decimal.", actor=ME)
     told = handover.told(one.run.task_id)
-    assert [part.title for part in told.parts][0] == "Fork"
+    assert told.parts[0].title == "Fork"
     assert "up to this message (step 5)" in told.text
     assert told.agent == "builder-1"
