@@ -3,7 +3,21 @@
 from django.urls import URLPattern, URLResolver, path
 
 from dashboard.api.root import api
-from dashboard.views import agents, context, deciders, errors, history, inbox, messages, new_team, overview, session, tasks, teams
+from dashboard.views import (
+    agents,
+    context,
+    deciders,
+    errors,
+    forks,
+    history,
+    inbox,
+    messages,
+    new_team,
+    overview,
+    session,
+    tasks,
+    teams,
+)
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", overview.overview, name="overview"),
@@ -29,6 +43,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("teams/<slug:slug>/context/<int:pk>/action/", context.act, name="context-action"),
     path("tasks/<int:pk>/", tasks.task, name="task"),
     path("tasks/<int:pk>/action/", tasks.act, name="task-action"),
+    path("runs/<slug:id>/messages/<int:seq>/", forks.message, name="run-message"),
+    path("runs/<slug:id>/messages/<int:seq>/action/", forks.act, name="run-message-action"),
     path("runs/<slug:id>/stop/", tasks.stop_run, name="run-stop"),
     path("agents/<int:pk>/", agents.agent, name="agent"),
     path("agents/<int:pk>/action/", agents.act, name="agent-action"),

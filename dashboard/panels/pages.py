@@ -151,5 +151,6 @@ PAGES: Mapping[str, Callable[[str, Viewer], list[Block]]] = {
     "agent": agent,
     "history": history,
     "team-new": plain,
+    "message": plain,
     "error": plain,
 }

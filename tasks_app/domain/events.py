@@ -27,6 +27,7 @@ class EventKind(StrEnum):
     TASK_COMPLETED = "task.completed"
     TASK_RELEASED = "task.released"
     TASK_REASSIGNED = "task.reassigned"
+    TASK_FORKED = "task.forked"
     TASK_REOPENED = "task.reopened"
     TASK_CANCELLED = "task.cancelled"
     RUN_STARTED = "run.started"
@@ -57,6 +58,8 @@ class EventKind(StrEnum):
     CONTEXT_EXPIRED = "context.expired"
     CONTEXT_SCHEMA = "context.schema"
     CHECKPOINT_SAVED = "checkpoint.saved"
+    FILES_REWOUND = "files.rewound"
+    FILES_REWIND_UNDONE = "files.rewind_undone"
     BUDGET_LEVEL = "budget.level"
     BUDGET_CHANGED = "budget.changed"
     LEAD_WOKEN = "lead.woken"
@@ -84,6 +87,7 @@ EVENT_DATA: dict[EventKind, str] = {
     EventKind.TASK_COMPLETED: "by, evidence, while_blocked_by",
     EventKind.TASK_RELEASED: "reason, detail, attempt",
     EventKind.TASK_REASSIGNED: "to, guidance, start",
+    EventKind.TASK_FORKED: "to, attempt, step, files, guidance",
     EventKind.TASK_REOPENED: "why",
     EventKind.TASK_CANCELLED: "why",
     EventKind.RUN_STARTED: "fence, worker, resumed",
@@ -114,6 +118,8 @@ EVENT_DATA: dict[EventKind, str] = {
     EventKind.CONTEXT_EXPIRED: "name, version",
     EventKind.CONTEXT_SCHEMA: "name, set",
     EventKind.CHECKPOINT_SAVED: "name, checkpoint",
+    EventKind.FILES_REWOUND: "attempt, step, count, before, to",
+    EventKind.FILES_REWIND_UNDONE: "count, before, to",
     EventKind.BUDGET_LEVEL: "scope, level, used, limit, unit",
     EventKind.BUDGET_CHANGED: "scope, new",
     EventKind.LEAD_WOKEN: "agent, decisions",

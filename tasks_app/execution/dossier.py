@@ -41,13 +41,23 @@ def changes(run_id: str) -> dict[str, Any]:
     return {"attempt": run.attempt, "diff": workspaces.diff(run.team.slug, run.workspace_commit, now)}
 
 
-def begin(run_id: str, fence: int) -> None:
-    """At the start of an attempt: put the last attempt's files back if it starts clean, then remember where it starts."""
+def keep_files(run_id: str) -> str:
+    """Keep the workspace's files as they are now; returns the snapshot's id, "" where there is none."""
+    team = runs.get(run_id).team
+    return workspaces.snapshot(team.slug, team.workspace)
+
+
+def begin(run_id: str, fence: int) -> str:
+    """At the start of an attempt: put the last attempt's files back if it starts clean, then remember where it starts.
+
+    Returns the snapshot that was made now; "" in a later life, or where there is none.
+    """
     run = runs.get(run_id)
     if run.workspace_commit:
-        return
+        return ""
     if run.start_from == "clean" and (before := reading.previous(run)) is not None and before.workspace_commit:
         workspaces.restore(run.team.slug, run.team.workspace, before.workspace_commit, reading.files_written(before.pk))
     commit = workspaces.snapshot(run.team.slug, run.team.workspace)
     if commit:
         runs.guard(run_id, fence, workspace_commit=commit)
+    return commit

@@ -39,6 +39,7 @@ class _Next:
     task: Any
     attempt: int
     guidance: str
+    fork: dict[str, Any]
 
 
 def told(task_id: int, *, agent_id: int | None = None, guidance: str | None = None) -> Told:
@@ -64,11 +65,11 @@ def _told(task: Any, *, agent_id: int | None = None, guidance: str | None = None
     carried = bool(agent and carried_session(task, agent, rehearsal=task.team.rehearsal))
     words = task.guidance if guidance is None else guidance
     attempt = reading.next_attempt(task.pk)
-    found = prompts.parts(
-        _Next(task, attempt, words),
-        needs=reading.needs(task.pk),
-        entries=shared.of_team(task.team_id, sees=shared.sees(task.team_id, task.number)),
-        dossiers=reading.dossiers(task.pk),
-        handover=agent.handover if agent and not carried else "",
-    )
+    entries = shared.of_team(task.team_id, sees=shared.sees(task.team_id, task.number))
+    following, dossiers = _Next(task, attempt, words, task.fork), reading.dossiers(task.pk)
+    if task.fork and agent_id is None:
+        found = prompts.forked(following, name=agent.name if agent else "", entries=entries, dossiers=dossiers)
+    else:
+        handover = agent.handover if agent and not carried else ""
+        found = prompts.parts(following, needs=reading.needs(task.pk), entries=entries, dossiers=dossiers, handover=handover)
     return Told(attempt, agent.name if agent else "", found, words, task_edits.seen(task.guidance), carried)

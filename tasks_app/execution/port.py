@@ -13,7 +13,7 @@ from tasks_app.domain.budget import Level
 from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.leases import LOOK_S
 from tasks_app.domain.statuses import Reason
-from tasks_app.execution import db, proving, waiting
+from tasks_app.execution import db, dossier, proving, waiting
 from tasks_app.execution.session_store import DatabaseSessionStore
 from tasks_app.runners.port import Answer, Ask, Directive, StepDraft
 from tasks_app.services import budgets, checkpoints, decisions, messages, runs, steps
@@ -42,6 +42,7 @@ class RunPort:
         self.waiting: Counter[str] = Counter()  # decision → how many calls of the agent wait for it right now
         self.parking = False  # one request was parked: the process ends, so every other one is parked too
         self.leaving_for: Reason | None = None  # budget or time: why it is told to leave
+        self.kept_files = ""  # the snapshot that the attempt's first prompt is given on
         self._caller = caller
         self._seq = last_seq
         self._grace_s = grace_s
@@ -158,6 +159,15 @@ class RunPort:
     async def note_interrupted(self) -> None:
         """Store when it was."""
         await db.call(messages.note_stopped, self.held.agent_id, run_id=self.held.id, fence=self.held.fence)
+
+    async def keep_files(self) -> str:
+        """Keep the files before a prompt; that they could not be kept stops no run."""
+        kept, self.kept_files = self.kept_files, ""
+        try:
+            return kept or await db.call_aside(dossier.keep_files, self.held.id)
+        except Exception:
+            logger.exception("run %s: the files could not be kept", self.held.id)
+            return ""
 
     async def note_session(self, session_id: str) -> None:
         """Remember the session."""

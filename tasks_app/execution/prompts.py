@@ -87,6 +87,10 @@ class Starts(Protocol):
     def guidance(self) -> str:
         """The lead's words for it."""
 
+    @property
+    def fork(self) -> dict[str, Any]:
+        """What it begins as a fork of; empty: of nothing."""
+
 
 GUIDANCE = "Guidance"
 
@@ -106,6 +110,49 @@ def parts(
         Part("What was already tried", _dossiers(dossiers)),
         Part(GUIDANCE, f"## Guidance of the lead\n{run.guidance}" if run.guidance else ""),
         Part("Where it left off", f"## Where you left off\n{handover}" if handover else ""),
+        Part("How to report", REPORT.format(n=task.number)),
+    )
+    return tuple(part for part in found if part.text)
+
+
+FORK = """\
+[crewdesk:fork {label} attempt {attempt}]
+
+# This conversation is a fork
+It is a copy of attempt {old} at {label} {title} (by {agent}), up to this message (step {step}): “{said}”
+What that attempt said and did after it is not part of this conversation. {files}
+You are {name}, this is attempt {attempt}, and the task goes on from here."""
+FILES_NOW = (
+    "The files in the workspace are as they are now, not as they were at that message: look before you rely on what was read "
+    "or written above, or do something once more."
+)
+FILES_THEN = "The files in the workspace were put back to how they were at step {step} of that attempt{later}."
+LATER = ", a little before that message: calls between the two are undone, so look before you rely on them"
+
+
+def forked(run: Starts, *, name: str, entries: Sequence[Any], dossiers: Sequence[dict[str, Any]]) -> tuple[Part, ...]:
+    """Return the parts of the prompt that a fork goes on with; `name`: of its agent."""
+    task, fork = run.task, run.fork
+    later = LATER if fork.get("files_step") != fork.get("step") else ""
+    files = FILES_NOW if fork.get("files") != "then" else FILES_THEN.format(step=fork.get("files_step"), later=later)
+    words = FORK.format(
+        label=task.label,
+        title=task.title,
+        attempt=run.attempt,
+        old=fork.get("attempt"),
+        agent=fork.get("agent"),
+        step=fork.get("step"),
+        said=fork.get("said"),
+        files=files,
+        name=name,
+    )
+    asked_for = "\n".join(f"{one.number}. {asked(one)}" for one in read(task.criteria))
+    found = (
+        Part("Fork", words),
+        Part("Acceptance criteria", f"## Acceptance criteria\n{asked_for}" if asked_for else ""),
+        Part("Shared context", _entries(entries)),
+        Part("What was already tried", _dossiers(dossiers)),
+        Part(GUIDANCE, f"## Guidance of the lead\n{run.guidance}" if run.guidance else ""),
         Part("How to report", REPORT.format(n=task.number)),
     )
     return tuple(part for part in found if part.text)

@@ -48,7 +48,10 @@ def build(run_id: str, fence: int) -> Prepared:
     run = runs.get(run_id)
     task, agent, team = run.task, run.agent, run.team
     resumes = run.started_session and transcripts.holds(run.session_id)
-    carried = "" if resumes else carried_session(task, agent, rehearsal=team.rehearsal)
+    fork = {} if resumes else run.fork
+    if fork:
+        _clear_half_fork(run, fence)
+    carried = "" if resumes or fork else carried_session(task, agent, rehearsal=team.rehearsal)
     closed = deliveries.undelivered(run_id)
     plan_mode = (task.plan_mode if task.plan_mode is not None else agent.plan_mode) and not _plan_is_over(run, closed)
     home = home_of(run_id, fence)
@@ -69,7 +72,9 @@ def build(run_id: str, fence: int) -> Prepared:
         model=run.model_override or agent.model or None,
         plan_mode=plan_mode,
         session_id=run.session_id if resumes else carried or None,
-        new_session_id=str(uuid.uuid4()),
+        new_session_id=run.session_id if fork else str(uuid.uuid4()),
+        fork_of=fork.get("session", ""),
+        fork_at=fork.get("message", ""),
         tools=registry.specs(lead=is_lead(agent.role)),
         refuses_unsettled=_refuses_unsettled(team),
         builtin_tools=tuple(agent.tools) if agent.tools is not None else None,
@@ -87,6 +92,12 @@ def build(run_id: str, fence: int) -> Prepared:
 def _refuses_unsettled(team: Any) -> bool:
     """Whether the rules alone decide on permissions."""
     return deciding.settings(team.pk).by[Subject.PERMISSION] is Decider.POLICY
+
+
+def _clear_half_fork(run: Any, fence: int) -> None:
+    """An earlier life may have died while the beginning was copied: it is copied whole, once more, under the same id."""
+    with runs.holding(run.pk, fence):
+        transcripts.drop(run.session_id)
 
 
 def _plan_is_over(run: Any, closed: list[Any]) -> bool:
@@ -118,15 +129,13 @@ def _prompt(run: Any, closed: list[Any], carried: str, *, resumes: bool) -> str:
 
 def _first(run: Any, closed: list[Any], carried: str) -> str:
     """The attempt's prompt; with decisions where the first life died before its transcript was stored."""
-    prompt = prompts.joined(
-        prompts.parts(
-            run,
-            needs=reading.needs(run.task_id),
-            entries=_shared(run),
-            dossiers=reading.dossiers(run.task_id),
-            handover="" if carried else run.agent.handover,
-        )
-    )
+    entries, dossiers = _shared(run), reading.dossiers(run.task_id)
+    if run.fork:
+        found = prompts.forked(run, name=run.agent.name, entries=entries, dossiers=dossiers)
+    else:
+        handover = "" if carried else run.agent.handover
+        found = prompts.parts(run, needs=reading.needs(run.task_id), entries=entries, dossiers=dossiers, handover=handover)
+    prompt = prompts.joined(found)
     if not closed:
         return prompt
     return f"{prompt}\n\n{prompts.going_on(run, closed, interrupted_call='')}"

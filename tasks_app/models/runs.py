@@ -49,6 +49,7 @@ class Run(models.Model):
     worked_s = models.FloatField(default=0)  # working time up to its last heartbeat or the end of a life, waiting left out
     guidance = models.TextField(blank=True)
     start_from = models.CharField(max_length=10, default="clean")
+    fork = models.JSONField(default=dict)  # what it began as a fork of (services/forks.py); empty: of nothing
     input_tokens = models.BigIntegerField(default=0)
     cache_creation_tokens = models.BigIntegerField(default=0)
     cache_read_tokens = models.BigIntegerField(default=0)

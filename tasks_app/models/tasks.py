@@ -41,6 +41,7 @@ class Task(models.Model):
     not_before = models.DateTimeField(null=True)  # back-off
     guidance = models.TextField(blank=True)  # the lead's extra words for the next attempt
     start_from = models.CharField(max_length=10, default="clean")  # clean | last
+    fork = models.JSONField(default=dict)  # the next attempt begins as a fork of an earlier one (services/forks.py)
     review_of = models.ForeignKey("self", models.CASCADE, null=True, related_name="reviews")  # it judges that one
     evidence = models.JSONField(default=dict)
     output = models.TextField(blank=True)  # the summary that dependants get

@@ -137,6 +137,10 @@ class FakePort:
         self._check()
         self.interrupted += 1
 
+    async def keep_files(self) -> str:
+        """Keep nothing."""
+        return ""
+
     async def note_session(self, session_id: str) -> None:
         """Keep the session."""
         self._check()

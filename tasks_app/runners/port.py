@@ -41,6 +41,8 @@ class RunSpec:
     plan_mode: bool  # start (or go on) in plan mode
     session_id: str | None  # the session to resume; None starts a new one
     new_session_id: str  # UUID to use when session_id is None
+    fork_of: str = ""  # the session that the new one begins as a copy of; it stays as it is
+    fork_at: str = ""  # UUID of the message that the copy ends with
     tools: tuple[ToolSpec, ...] = ()
     builtin_tools: tuple[str, ...] | None = None  # None: Claude Code's defaults
     allow: tuple[str, ...] = ()  # permission rules, Claude Code's syntax: Bash(pytest:*), Edit, Read(src/**)
@@ -185,6 +187,9 @@ class Port(Protocol):
 
     async def note_interrupted(self) -> None:
         """What the agent did was seen stopped for the messages that wait; called before `notes`."""
+
+    async def keep_files(self) -> str:
+        """Keep the workspace's files as they are before the agent is told something; returns the snapshot's id, "" for none."""
 
     async def note_session(self, session_id: str) -> None:
         """Remember the session of this run, so that any worker can resume it."""

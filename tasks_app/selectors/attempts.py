@@ -53,6 +53,7 @@ class Attempt:
     peak: ContextUse
     guidance: str
     start_from: str
+    fork: Mapping[str, Any]  # what it began as a fork of (services/forks.py); empty: of nothing
     result: str
     dossier: Mapping[str, Any]
     handoffs: int
@@ -231,6 +232,7 @@ def _attempt(run: "TimedRun") -> Attempt:
         peak=ContextUse(run.context_peak, run.context_window),
         guidance=run.guidance,
         start_from=run.start_from,
+        fork=run.fork,
         result=run.result,
         dossier=run.dossier,
         handoffs=run.handoffs,

@@ -54,8 +54,14 @@ def compare(attempts: Sequence[Attempt]) -> Comparison | None:
         Line("Tokens", "tokens", tuple(one.tokens for one in shown)),
         Line("Cost", "usd", tuple((one.cost_usd, one.cost_partial) for one in shown)),
         Line("Context peak", "percent", tuple(one.peak.percent for one in shown)),
-        Line("Started from", "text", tuple("the last attempt" if one.start_from == "last" else "clean" for one in shown)),
+        Line("Started from", "text", tuple(_start(one) for one in shown)),
         Line("Guidance", "text", tuple(one.guidance for one in shown)),
     )
     facts = tuple(replace(one, columns=tuple(f"Attempt {run.number}" for run in shown)) for one in facts)
     return Comparison(shown, tuple(one for one in facts if one.differs), tuple(one for one in facts if not one.differs))
+
+
+def _start(one: Attempt) -> str:
+    if one.fork:
+        return f"a fork of attempt {one.fork.get('attempt')}, step {one.fork.get('step')}"
+    return "the last attempt" if one.start_from == "last" else "clean"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import Reason
-from tasks_app.selectors import message_sentences, telling
+from tasks_app.selectors import fork_sentences, message_sentences, telling
 from tasks_app.selectors.asked_sentences import about, answered, opened
 from tasks_app.selectors.journal import Entry
 from tasks_app.selectors.telling import Part, Said, Say, always, because, count, for_its_reason, person, reason, say, told
@@ -218,6 +218,7 @@ SENTENCES: Mapping[str, Say] = {
     EventKind.TASK_COMPLETED: _task_completed,
     EventKind.TASK_RELEASED: _task_released,
     EventKind.TASK_REASSIGNED: _task_reassigned,
+    **fork_sentences.SENTENCES,
     EventKind.TASK_REOPENED: because("{who} reopened {task}", "why"),
     EventKind.TASK_CANCELLED: because("{who} cancelled {task}", "why"),
     EventKind.RUN_STARTED: _run_started,

@@ -6,7 +6,7 @@ from typing import Any
 from django.db import transaction
 
 from tasks_app.domain.deciders import Settings
-from tasks_app.domain.errors import Conflict, Invalid, NotFound, TooLarge
+from tasks_app.domain.errors import Conflict, Invalid, TooLarge
 from tasks_app.domain.plan_model import Plan
 from tasks_app.domain.statuses import AgentStatus, Reason, RunStatus, TaskStatus, TeamStatus
 from tasks_app.models import Decision, Message, Run, Task, Team
@@ -98,7 +98,8 @@ def reassign(task_id: int, *, agent_id: int | None, guidance: str = "", start: s
         raise TooLarge(f"The guidance is longer than {GUIDANCE_LIMIT:,} characters.", field="guidance")
     with transaction.atomic():
         task = _locked(task_id)
-        _must_take_work(task, agent_id)
+        if agent_id is not None:
+            agents.for_work(agent_id, task.team_id)
         task = _out_of_review(task, actor=actor)
         if task.status == TaskStatus.IN_PROGRESS.value:
             deliveries.stop_open_run(task, actor=actor, reason=Reason.SUPERSEDED, held=False)
@@ -133,16 +134,6 @@ def _locked(task_id: int) -> Task:
     """The task as it is now, and stays until the commit."""
     events.lock(tasks.get(task_id).team_id)
     return tasks.get(task_id)
-
-
-def _must_take_work(task: Task, agent_id: int | None) -> None:
-    if agent_id is None:
-        return
-    agent = agents.get(agent_id)
-    if agent.team_id != task.team_id:
-        raise NotFound("There is no such agent in this team.", field="agent")
-    if agent.status != AgentStatus.ACTIVE.value:
-        raise Conflict(f"{agent.name} is stopped. Start it again, or choose another.", field="agent")
 
 
 def retry(task_id: int, *, guidance: str = "", start: str = "last", actor: str) -> Task:

@@ -27,6 +27,16 @@ def get(agent_id: int) -> Agent:
     return agent
 
 
+def for_work(agent_id: int, team_id: int) -> Agent:
+    """Return the agent of the team, who can be given work. Raises `NotFound`, or `Conflict` for one that is stopped."""
+    agent = Agent.objects.filter(pk=agent_id, team_id=team_id).first()
+    if agent is None:
+        raise NotFound("There is no such agent in this team.", field="agent")
+    if agent.status != AgentStatus.ACTIVE.value:
+        raise Conflict(f"{agent.name} is stopped. Start it again, or choose another.", field="agent")
+    return agent
+
+
 def now(agent_id: int, text: str) -> None:
     """Say in one line what the agent does right now."""
     Agent.objects.filter(pk=agent_id).update(now_text=one_line(text, NOW_LIMIT), last_event_at=timezone.now())

@@ -1,5 +1,6 @@
 """Runs: sole writer of their life. Every write of a worker names its fence and is refused when the run moved on."""
 
+import uuid
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -111,10 +112,12 @@ def _create(task: Task, agent: Agent) -> Run:
         nudged_at=now,
         guidance=task.guidance,
         start_from=task.start_from,
+        fork=task.fork,
+        session_id=str(uuid.uuid4()) if task.fork else "",
         created_at=timezone.now(),
         **budgets.of_new_run(task),
     )
-    Task.objects.filter(pk=task.pk).update(guidance="", start_from="clean")
+    Task.objects.filter(pk=task.pk).update(guidance="", start_from="clean", fork={})
     return run
 
 

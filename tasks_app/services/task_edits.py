@@ -5,7 +5,7 @@ from hashlib import sha256
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Max, Min
+from django.db.models import F, Max, Min
 from django.utils import timezone
 
 from tasks_app.domain import graph
@@ -49,6 +49,21 @@ def _locked(task_id: int) -> Task:
 def _must_be_unfinished(task: Task) -> None:
     if task.status not in UNFINISHED:
         raise Conflict(f"{task.label} is {task.status.replace('_', ' ')} and cannot be changed any more.", field="taskId")
+
+
+def mark_forked(task: Task, *, agent_id: int, guidance: str, fork: Mapping[str, Any], extra_attempt: bool) -> bool:
+    """A pending task starts next as a fork; returns whether it does: not where it is one already, or under way."""
+    landed = Task.objects.filter(pk=task.pk, status=TaskStatus.PENDING.value, fork={}).update(
+        failed=False,
+        held=False,
+        not_before=None,
+        assignee_id=agent_id,
+        guidance=clean(guidance),
+        start_from="last",
+        fork=dict(fork),
+        attempts_allowed=F("attempts_allowed") + (1 if extra_attempt else 0),
+    )
+    return bool(landed)
 
 
 @transaction.atomic

@@ -239,6 +239,7 @@ def mark_ready_again(task: Task, *, agent_id: int | None, guidance: str, start: 
         assignee_id=agent_id,
         guidance=clean(guidance),
         start_from=start,
+        fork={},
         attempts_allowed=F("attempts_allowed") + (1 if extra_attempt else 0),
     )
     if not landed:
@@ -249,7 +250,7 @@ def mark_ready_again(task: Task, *, agent_id: int | None, guidance: str, start: 
 
 def plan_next(task: Task, *, agent_id: int | None, guidance: str, start: str, actor: str) -> None:
     """Say who gets a task, and how, once its running attempt is seen stopped."""
-    Task.objects.filter(pk=task.pk).update(assignee_id=agent_id, guidance=clean(guidance), start_from=start)
+    Task.objects.filter(pk=task.pk).update(assignee_id=agent_id, guidance=clean(guidance), start_from=start, fork={})
     to = Agent.objects.filter(pk=agent_id).values_list("name", flat=True).first() if agent_id else "any free agent"
     append_event(EventKind.TASK_REASSIGNED, task, actor=actor, data={"to": to, "guidance": guidance, "start": start})
 
@@ -274,6 +275,7 @@ def mark_reopened(task: Task, *, why: str, actor: str) -> None:
         failed=False,
         held=False,
         guidance=clean(why),
+        fork={},
         attempts_allowed=F("attempts_allowed") + 1,
     )
     if not landed:
@@ -282,10 +284,7 @@ def mark_reopened(task: Task, *, why: str, actor: str) -> None:
 
 
 def ready(team_id: int) -> list[Task]:
-    """Pending tasks that may start now: every dependency completed, not failed, not held, back-off over; in order.
-
-    One that was reopened while its last attempt is still being stopped waits until that is seen gone.
-    """
+    """Pending tasks that may start now, in order. One whose last attempt is still being stopped waits until that is gone."""
     now = timezone.now()
     return list(
         Task.objects.filter(team_id=team_id, status=TaskStatus.PENDING.value, failed=False, held=False)

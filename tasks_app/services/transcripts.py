@@ -8,11 +8,20 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max
 
+from tasks_app.domain.errors import Conflict
 from tasks_app.models import TranscriptEntry
 from tasks_app.services import calls as crew_calls
 from tasks_app.services import deliveries, messages, runs
 from tasks_app.services.clock import now_s
 
+GONE = (
+    "The conversation of this attempt is not kept any more, so there is nothing to fork from. Give the task out again: "
+    "the next attempt is told what was tried."
+)
+DAMAGED = (
+    "The stored conversation of this attempt has a gap before that message, so a fork of it would not be what it says. "
+    "Fork from an earlier message, or give the task out again."
+)
 ANSWERED = re.compile(r"\[crewdesk:answered ([\w-]{1,80})\]")
 CUT_OFF = (
     "The user doesn't want to ",
@@ -21,7 +30,8 @@ CUT_OFF = (
     "<tool_use_error>Cancelled: parallel",
 )
 """How Claude Code's own results begin for calls that did not run to their end (sdk.md, measured with 2.1)."""
-TASK = "[crewdesk:task "
+TASK, FORK = "[crewdesk:task ", "[crewdesk:fork "
+LIFE = re.compile(r"\[crewdesk:life ([\w-]{1,20}):\d+\]")
 MESSAGE = re.compile(r"\[message (m[0-9a-z]{8}) ")
 
 
@@ -38,7 +48,7 @@ def append(key: Mapping[str, Any], entries: Sequence[Mapping[str, Any]], *, run_
     if not entries:
         return
     if run_id:
-        told = any(e.get("type") == "user" and TASK in json.dumps(e) for e in entries)
+        told = any(e.get("type") == "user" and _begins(json.dumps(e), run_id) for e in entries)
         # before the task's own prompt is stored there is nothing to go on from: the next life starts with it again
         runs.guard(run_id, fence, **({"started_session": True} if told else {}))
     scope, stamp = _scope(key), int(now_s() * 1000)
@@ -52,6 +62,11 @@ def append(key: Mapping[str, Any], entries: Sequence[Mapping[str, Any]], *, run_
     TranscriptEntry.objects.bulk_create(rows.values())
     if run_id and not scope["subpath"]:
         _spend(run_id, fence, entries)
+
+
+def _begins(words: str, run_id: str) -> bool:
+    """Whether this is the prompt that an attempt begins with: its own, for a fork begins with a copy of another's."""
+    return (TASK in words or FORK in words) and all(found == run_id for found in LIFE.findall(words))
 
 
 def _spend(run_id: str, fence: int, entries: Sequence[Mapping[str, Any]]) -> None:
@@ -110,6 +125,31 @@ def delete(key: Mapping[str, Any]) -> None:
     if not scope["subpath"]:
         del scope["subpath"]
     TranscriptEntry.objects.filter(**scope).delete()
+
+
+def drop(session_id: str) -> None:
+    """Delete what is kept of a session that has not begun."""
+    TranscriptEntry.objects.filter(session_id=session_id).delete()
+
+
+def must_lead_to(session_id: str, message: str) -> None:
+    """Return where the session holds the message and all that it follows from. Raises `Conflict` in words otherwise."""
+    parents: dict[str, str] = {}
+    lines = TranscriptEntry.objects.filter(session_id=session_id, subpath="", uuid__isnull=False).values_list("uuid", "entry")
+    for name, line in lines.iterator():
+        try:
+            parents[str(name)] = str(json.loads(line).get("parentUuid") or "")
+        except (ValueError, AttributeError):
+            parents.pop(str(name), None)
+    if not parents:
+        raise Conflict(GONE, field="run")
+    at, left = message, len(parents)
+    while at and left >= 0:
+        if at not in parents:
+            raise Conflict(DAMAGED, field="at")
+        at, left = parents[at], left - 1
+    if left < 0:
+        raise Conflict(DAMAGED, field="at")
 
 
 def holds(session_id: str) -> bool:

@@ -104,7 +104,7 @@ def _clone(folder: Path, work: Path, ref: str | None, slug: str) -> None:
         raise Invalid(f"The repository cannot be cloned: {done.stderr.strip()[:300]}", field="workspace.path")
 
 
-def _run(command: list[str], **env: str) -> subprocess.CompletedProcess[str]:
+def _run(command: list[str], *, stdin: str | None = None, **env: str) -> subprocess.CompletedProcess[str]:
     clean_env = {
         "PATH": os.environ.get("PATH", ""),
         "HOME": str(settings.HOME),
@@ -114,7 +114,14 @@ def _run(command: list[str], **env: str) -> subprocess.CompletedProcess[str]:
     }
     try:
         return subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=GIT_TIMEOUT_S, env=clean_env, check=False
+            command,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            errors="surrogateescape",
+            timeout=GIT_TIMEOUT_S,
+            env=clean_env,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return subprocess.CompletedProcess(command, 127, "", str(error))
@@ -193,6 +200,55 @@ def _put_back(store: Path, base: Path, snapshot_id: str, relative: Path) -> bool
         return False
     target.unlink()
     return True
+
+
+def tree(slug: str, snapshot_id: str) -> str:
+    """Return what names the files of a snapshot: equal for equal files."""
+    with _snapshots(slug) as store:
+        return _run(["git", f"--git-dir={store}", "rev-parse", f"{snapshot_id}^{{tree}}"]).stdout.strip()
+
+
+def changed(slug: str, old: str, new: str) -> list[tuple[str, str]]:
+    """Return (letter, file) of all that differs between two snapshots: A only in the new one, D only in the old, M in both."""
+    with _snapshots(slug) as store:
+        return _changed(store, old, new)
+
+
+def _changed(store: Path, old: str, new: str) -> list[tuple[str, str]]:
+    done = _run(["git", f"--git-dir={store}", "diff", "--no-renames", "--name-status", "-z", old, new])
+    if done.returncode:
+        raise Conflict("The snapshot of the files is damaged or gone; nothing was changed.")
+    words = done.stdout.split("\0")[:-1]
+    return [(letter[:1], name) for letter, name in zip(words[::2], words[1::2], strict=True)]
+
+
+def rewind(slug: str, workspace: str, now: str, target: str) -> int:
+    """Put every file that differs from `now` back to `target`; returns how many. Ignored files stay. Raises `Conflict`."""
+    base = Path(workspace).resolve()
+    with _snapshots(slug) as store:
+        differing = _changed(store, now, target)
+        for letter, name in differing:
+            if letter == "D":
+                _unlink(base, name)
+        back = "\0".join(name for letter, name in differing if letter != "D")
+        git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={base}", "-C", str(base), "--literal-pathspecs"]
+        command = [*git, "checkout", "--quiet", target, "--pathspec-from-file=-", "--pathspec-file-nul"]
+        done = _run(command, stdin=back) if back else None
+    if done is not None and done.returncode:
+        raise Conflict(f"The files could not be put back, so they are as they were: {done.stderr.strip()[:200]}")
+    return len(differing)
+
+
+def _unlink(base: Path, name: str) -> None:
+    """Remove a file, and the folders that it leaves empty."""
+    target = base / name
+    if not target.is_symlink() and target.is_dir():
+        return  # a repository of its own: no snapshot holds its files
+    target.unlink(missing_ok=True)
+    for folder in target.parents:
+        if folder == base or any(folder.iterdir()):
+            return
+        folder.rmdir()
 
 
 def remove(slug: str) -> None:

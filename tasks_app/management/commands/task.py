@@ -6,18 +6,18 @@ from typing import Any
 from tasks_app.domain.errors import Conflict, Invalid, NotFound
 from tasks_app.domain.text import one_line, strip_ansi
 from tasks_app.execution import handover
-from tasks_app.management import task_view
+from tasks_app.management import fork_json, fork_verbs, task_view
 from tasks_app.management.cli import DeskCommand, actor, find_task, find_team
 from tasks_app.selectors import journal
 from tasks_app.selectors.tasks import TaskCard
 from tasks_app.selectors.teams import TeamSummary
-from tasks_app.services import actions, task_edits
+from tasks_app.services import actions, rewinds, task_edits
 
-VERBS = ("complete", "cancel", "reopen", "stop", "retry", "reassign")
+VERBS = ("complete", "cancel", "reopen", "stop", "retry", "reassign", *fork_verbs.VERBS)
 
 
 class Command(DeskCommand):
-    help = "Show a task; complete, cancel, reopen, stop, retry or reassign it."
+    help = "Show a task; complete, cancel, reopen, stop, retry, reassign or fork it; put files back."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("team", help="address or name of the team")
@@ -31,10 +31,11 @@ class Command(DeskCommand):
         }.items():
             parser.add_argument(f"--{name}", action="store_true", help=text)
         parser.add_argument("--reassign", metavar="AGENT", help="give it to this agent; `any` for whoever fits")
-        parser.add_argument("--guidance", default="", help="with --reassign and --retry: your words for the next attempt")
+        parser.add_argument("--guidance", default="", help="with --reassign, --retry and --fork: your words for the next attempt")
         parser.add_argument("--start", choices=actions.STARTS, default="clean", help="with --reassign: where it starts")
         parser.add_argument("--handover", action="store_true", help="show what its next attempt will be told")
         parser.add_argument("--tell", metavar="TEXT", help="set your words for an attempt that has not started")
+        fork_verbs.add_arguments(parser)
         parser.add_argument("--note", default="", help="with the others: why")
         self.add_json(parser)
 
@@ -43,7 +44,14 @@ class Command(DeskCommand):
         card = find_task(team, given["task"])
         verbs = [verb for verb in VERBS if given[verb]]
         if len(verbs) > 1:
-            raise Invalid(f"Do one thing at a time: --{' and --'.join(verbs)} do not go together.")
+            words = " and --".join(verb.replace("_", "-") for verb in verbs)
+            raise Invalid(f"Do one thing at a time: --{words} do not go together.")
+        if verbs == ["rewind"]:
+            found = fork_verbs.rewind(card.pk, given, actor=actor())
+            return self._tell(found, fork_verbs.lines(found), as_json=given["json"])
+        if given["messages"] is not None:
+            listed = fork_json.messages(fork_json.run_of(card.pk, given["messages"]))
+            return self._tell(listed, fork_verbs.message_lines(listed), as_json=given["json"])
         if verbs:
             _do(verbs[0], team, card, given)
             card = find_task(team, given["task"])
@@ -54,10 +62,13 @@ class Command(DeskCommand):
         view = task_view.read(card.pk)
         if view is None:
             raise NotFound(f"{card.label} does not exist any more.", field="task")
-        if given["json"]:
-            self.print_json(task_view.as_json(view))
+        return self._tell(task_view.as_json(view), task_view.as_lines(view), as_json=given["json"])
+
+    def _tell(self, found: Any, lines: list[str], *, as_json: bool) -> int:
+        if as_json:
+            self.print_json(found)
         else:
-            self.stdout.write("\n".join(task_view.as_lines(view)))
+            self.stdout.write("\n".join(lines))
         return 0
 
     def _told(self, task_id: int, *, as_json: bool) -> int:
@@ -81,6 +92,11 @@ def _do(verb: str, team: TeamSummary, card: TaskCard, given: dict[str, Any]) -> 
         if card.run is None:
             raise Conflict(f"{card.label} has no attempt that could be stopped.")
         actions.stop_run(card.run.id, actor=who)
+    elif verb == "fork":
+        to = _agent(team, given["to"], field="to") if given["to"] else None
+        fork_verbs.fork(card.pk, given, agent_id=to, actor=who)
+    elif verb == "undo_rewind":
+        rewinds.undo(team.pk, actor=who)
     elif verb == "retry":
         actions.retry(card.pk, guidance=given["guidance"], actor=who)
     else:
@@ -88,9 +104,9 @@ def _do(verb: str, team: TeamSummary, card: TaskCard, given: dict[str, Any]) -> 
         actions.reassign(card.pk, agent_id=agent, guidance=given["guidance"], start=given["start"], actor=who)
 
 
-def _agent(team: TeamSummary, name: str) -> int:
+def _agent(team: TeamSummary, name: str, *, field: str = "reassign") -> int:
     found = journal.agent_named(team.pk, name)
     if found is None:
         known = ", ".join(journal.agent_names(team.pk))
-        raise NotFound(f"{team.name} has no agent “{one_line(name, 40)}”. There are: {known}.", field="reassign")
+        raise NotFound(f"{team.name} has no agent “{one_line(name, 40)}”. There are: {known}.", field=field)
     return found

@@ -226,7 +226,8 @@ class Conversation:
         said = kept(text)
         self.turns.sent(name)
         self.heard = ending.Heard(resets_at=self.heard.resets_at)
-        self.emitter.add([StepDraft(StepKind.PROMPT, said.text, {"from": source, **said.facts})])
+        where = {"uuid": name, "files": await self.port.keep_files()}
+        self.emitter.add([StepDraft(StepKind.PROMPT, said.text, {"from": source, **where, **said.facts})])
 
         async def message() -> AsyncIterator[dict[str, Any]]:
             content = {"role": "user", "content": text}

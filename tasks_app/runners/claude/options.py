@@ -72,11 +72,16 @@ class Callbacks:
 
 @dataclass(frozen=True)
 class Start:
-    """Which conversation the process has: a new one under `session_id`, or the stored one to go on with."""
+    """Which conversation the process has: a new one under `session_id`, or the stored one to go on with.
+
+    `fork_of`: the new one begins as a copy of this session, up to and with the message `fork_at`.
+    """
 
     session_id: str
     resume: bool
     plan_mode: bool
+    fork_of: str = ""
+    fork_at: str = ""
 
 
 def build(spec: RunSpec, launch: Launch, start: Start, callbacks: Callbacks, *, store: Any) -> ClaudeAgentOptions:
@@ -88,7 +93,9 @@ def build(spec: RunSpec, launch: Launch, start: Start, callbacks: Callbacks, *, 
         model=spec.model,
         system_prompt={"type": "preset", "preset": "claude_code", "append": _system_prompt(spec, start)},
         session_id=None if start.resume else start.session_id,
-        resume=start.session_id if start.resume else None,
+        resume=start.session_id if start.resume else start.fork_of or None,
+        fork_session=bool(start.fork_of),
+        resume_session_at=start.fork_at or None,
         session_store=store,
         session_store_flush="eager",
         setting_sources=[],

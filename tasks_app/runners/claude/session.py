@@ -10,7 +10,7 @@ from typing import Any
 
 from claude_agent_sdk import project_key_for_directory
 
-from tasks_app.domain.errors import DomainError, LeaseLost
+from tasks_app.domain.errors import Conflict, DomainError, LeaseLost
 from tasks_app.domain.statuses import Reason
 from tasks_app.runners.claude import ending, launcher, processes, stream
 from tasks_app.runners.claude.conversation import ENDINGS, Broken, Conversation
@@ -128,6 +128,10 @@ class ClaudeRunner:
         """Resume where there is something to resume: a run that died before its first row was stored begins anew."""
         if spec.session_id and await _is_stored(port.session_store, spec.workspace, spec.session_id):
             return Start(spec.session_id, True, spec.plan_mode)
+        if spec.fork_of:
+            if not await _is_stored(port.session_store, spec.workspace, spec.fork_of):
+                raise Conflict("The conversation that this attempt was to be a fork of is not kept any more.")
+            return Start(spec.new_session_id, False, spec.plan_mode, spec.fork_of, spec.fork_at)
         return Start(spec.new_session_id, False, spec.plan_mode)
 
 

@@ -74,7 +74,7 @@ class Translator:
         tokens = usage.context_tokens(message)
         if tokens is not None:
             self.model = message.model
-        steps = [step for block in message.content for step in self._block(block, message.parent_tool_use_id or "")]
+        steps = [step for block in message.content for step in self._block(block, message)]
         if not steps and (counted or tokens):
             steps = [StepDraft(StepKind.NOTICE, "", {"silent": True}, parent_tool_use_id=message.parent_tool_use_id or "")]
         for index, step in enumerate(steps):
@@ -95,11 +95,13 @@ class Translator:
             parent_tool_use_id=message.parent_tool_use_id or "",
         )
 
-    def _block(self, block: object, parent: str) -> Iterator[StepDraft]:
+    def _block(self, block: object, message: AssistantMessage) -> Iterator[StepDraft]:
+        parent = message.parent_tool_use_id or ""
         if isinstance(block, TextBlock):
             said = kept(block.text)
             if said.text:
-                yield StepDraft(StepKind.SAID, said.text, said.facts, parent_tool_use_id=parent)
+                where = {"uuid": message.uuid} if message.uuid else {}  # its name in the transcript: one can fork from it
+                yield StepDraft(StepKind.SAID, said.text, {**where, **said.facts}, parent_tool_use_id=parent)
         elif isinstance(block, ThinkingBlock):
             thought = kept(block.thinking)
             yield StepDraft(StepKind.THOUGHT, thought.text, thought.facts, parent_tool_use_id=parent)

@@ -49,7 +49,7 @@ def test_nul_and_lone_surrogates_are_cleaned_everywhere(translator: Translator) 
 def test_long_text_is_kept_as_a_preview_with_its_size(translator: Translator) -> None:
     step = only(translator.steps(assistant(text("é" * 1_304_261))))
     assert len(step.text) == PREVIEW
-    assert step.data == {"size": 1_304_261, "cut": True}
+    assert step.data == {"uuid": "u", "size": 1_304_261, "cut": True}
 
 
 def test_a_secret_across_the_cut_is_not_left_half_open(translator: Translator) -> None:

@@ -1,0 +1,145 @@
+"""Rewinds: the files of a workspace put back to how they were at a prompt of a run, from the team's own snapshots."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from tasks_app.domain.errors import Conflict, Invalid, NotFound, Stale
+from tasks_app.domain.events import EventKind
+from tasks_app.domain.statuses import StepKind
+from tasks_app.domain.text import clean
+from tasks_app.models import Event, Run, Step, Team
+from tasks_app.services import events, keys, runs, workspaces
+
+NONE_KEPT = "The files were not kept at that moment: git is not installed, or the attempt is older than this feature."
+CHANGED = "The files have changed since this was shown. Look again before you put them back."
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The newest moment at or before a step at which the files were kept: a prompt of the same attempt.
+
+    `calls`: how many calls the agent made between it and the step; 0: the files are those of the step itself.
+    """
+
+    step: int
+    snapshot: str
+    calls: int
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a rewind would change. `seen` names what is shown: a rewind of other files is refused."""
+
+    attempt: int
+    step: int
+    files: tuple[str, ...]
+    summary: str
+    patch: str
+    seen: str
+
+
+def moment(run: Run, at: int) -> Moment | None:
+    """Return the moment for a step of the run; None where none was kept."""
+    prompts = Step.objects.filter(run=run, kind=StepKind.PROMPT.value, parent_tool_use_id="", seq__lte=at).order_by("-seq")
+    for step in prompts:
+        first = not Step.objects.filter(run=run, kind=StepKind.PROMPT.value, seq__lt=step.seq).exists()
+        snapshot = str(step.data.get("files") or (run.workspace_commit if first else ""))
+        if snapshot:
+            calls = Step.objects.filter(run=run, kind=StepKind.TOOL_CALL.value, seq__gt=step.seq, seq__lt=at).count()
+            return Moment(step.seq, snapshot, calls)
+    return None
+
+
+def _prompt(run_id: str, at: int) -> tuple[Run, Moment]:
+    run = runs.get(run_id)
+    step = Step.objects.filter(run=run, seq=at).first()
+    if step is None:
+        raise NotFound(f"Attempt {run.attempt} has no step {at}, or it is not kept any more.", field="at")
+    found = moment(run, at)
+    if step.kind != StepKind.PROMPT.value or step.parent_tool_use_id:
+        raise Invalid(f"Step {at} is no prompt. Files are kept at prompts: choose one of them.", field="at")
+    if found is None or found.step != at:
+        raise Conflict(NONE_KEPT, field="at")
+    return run, found
+
+
+def preview(run_id: str, *, at: int) -> Preview:
+    """Return what would change; nothing is changed. Raises `NotFound`, `Invalid` or `Conflict`, each in words."""
+    run, found = _prompt(run_id, at)
+    now = workspaces.snapshot(run.team.slug, run.team.workspace)
+    if not now:
+        raise Conflict(NONE_KEPT, field="at")
+    diff: dict[str, Any] = workspaces.diff(run.team.slug, now, found.snapshot)
+    names = workspaces.changed(run.team.slug, now, found.snapshot)
+    return Preview(run.attempt, at, tuple(clean(name) for _, name in names), diff["summary"], diff["patch"], _tree(run.team, now))
+
+
+def _tree(team: Team, snapshot: str) -> str:
+    return workspaces.tree(team.slug, snapshot)
+
+
+def rewind(run_id: str, *, at: int, seen: str = "", actor: str) -> Preview:
+    """Put the files back; returns what was changed. `seen`: of the preview; empty: whatever there is.
+
+    Refused while an attempt is open in that workspace. What was there before is kept: `undo`.
+    """
+    shown = preview(run_id, at=at)
+    if seen and seen != shown.seen:
+        raise Stale(CHANGED, field="at")
+    run, found = _prompt(run_id, at)
+    with transaction.atomic():
+        must_be_free(run.team_id)
+        before = put_back(run.team, found.snapshot)
+        data = {"attempt": run.attempt, "step": at, "count": len(shown.files), "before": before, "to": found.snapshot}
+        runs.append_event(run, EventKind.FILES_REWOUND, actor=actor, data=data)
+    return shown
+
+
+def must_be_free(team_id: int) -> None:
+    """Lock the team and return where nobody works in its workspace. Raises `Conflict` naming who does."""
+    team = events.lock(team_id)
+    at_work = Run.objects.filter(team__workspace=team.workspace, status__in=runs.OPEN).select_related("task", "agent").first()
+    if at_work is not None:
+        who = f"{at_work.agent.name} is on {at_work.task.label} (attempt {at_work.attempt})"
+        raise Conflict(f"{who} in this workspace. Stop that attempt, or wait until it has ended, then put the files back.")
+
+
+def put_back(team: Team, snapshot: str) -> str:
+    """Keep the files as they are, then put them back to the snapshot; returns what was kept. Called under the team's lock."""
+    before = workspaces.snapshot(team.slug, team.workspace)
+    if not before:
+        raise Conflict(NONE_KEPT)
+    try:
+        workspaces.rewind(team.slug, team.workspace, before, snapshot)
+    except Conflict:
+        workspaces.rewind(team.slug, team.workspace, workspaces.snapshot(team.slug, team.workspace), before)
+        raise
+    return before
+
+
+def count(team: Team, old: str, new: str) -> int:
+    """Return how many files differ between two snapshots."""
+    return len(workspaces.changed(team.slug, old, new))
+
+
+def last(team_id: int) -> Event | None:
+    """Return the last rewind of a team's files, which can be undone."""
+    kinds = (EventKind.FILES_REWOUND.value, EventKind.FILES_REWIND_UNDONE.value)
+    return Event.objects.filter(team_id=team_id, kind__in=kinds).order_by("-seq").first()
+
+
+def undo(team_id: int, *, actor: str) -> int:
+    """Put the files back to how they were before the last rewind; returns how many changed. Doing it twice is doing it again."""
+    with transaction.atomic():
+        must_be_free(team_id)
+        found, team = last(team_id), Team.objects.get(pk=team_id)
+        if found is None or not found.data.get("before"):
+            raise Conflict("No files of this team have been put back, so there is nothing to undo.")
+        target = str(found.data["before"])
+        before = put_back(team, target)
+        files = count(team, before, target)
+        data = {"count": files, "before": before, "to": target}
+        events.append(team_id, EventKind.FILES_REWIND_UNDONE, actor=actor, keys=(keys.team(team_id),), data=data)
+    return files

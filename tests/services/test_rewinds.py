@@ -1,0 +1,120 @@
+"""The files of a workspace put back to how they were at a prompt: looked at first, undone at will, never under an agent."""
+
+from pathlib import Path
+
+import pytest
+
+from tasks_app.domain.errors import Conflict, Invalid, NotFound, Stale
+from tasks_app.models import Event, Run, Step
+from tasks_app.services import actions, rewinds, workspaces
+from tests.services.forking import Tried, tried
+
+pytestmark = pytest.mark.django_db
+ME = "user:lead"
+
+
+@pytest.fixture
+def one(tmp_path: Path) -> Tried:
+    return tried(tmp_path / "work")
+
+
+def files(one: Tried) -> dict[str, str]:
+    return {str(path.relative_to(one.folder)): path.read_text() for path in one.folder.rglob("*") if path.is_file()}
+
+
+AFTER = {"a.txt": "after", "new/b.txt": "b"}
+
+
+def test_the_preview_shows_what_would_change_and_changes_nothing(one: Tried) -> None:
+    shown = rewinds.preview(one.run.pk, at=1)
+    assert shown.files == ("a.txt", "new/b.txt")
+    assert "2 files changed" in shown.summary
+    assert "-after" in shown.patch
+    assert files(one) == AFTER
+
+
+def test_the_files_go_back_and_what_was_there_can_be_had_again(one: Tried) -> None:
+    (one.folder / "c.txt").write_text("made by hand")
+    rewinds.rewind(one.run.pk, at=1, seen=rewinds.preview(one.run.pk, at=1).seen, actor=ME)
+    assert files(one) == {"a.txt": "before"}
+    assert not (one.folder / "new").exists()
+    assert Event.objects.get(kind="files.rewound").data["count"] == 3
+    assert rewinds.undo(one.crew.team.pk, actor=ME) == 3
+    assert files(one) == AFTER | {"c.txt": "made by hand"}
+    rewinds.undo(one.crew.team.pk, actor=ME)
+    assert files(one) == {"a.txt": "before"}, "undone twice is done again"
+
+
+def test_a_preview_of_files_that_have_changed_since_is_refused(one: Tried) -> None:
+    seen = rewinds.preview(one.run.pk, at=1).seen
+    (one.folder / "a.txt").write_text("by hand")
+    with pytest.raises(Stale, match="have changed since"):
+        rewinds.rewind(one.run.pk, at=1, seen=seen, actor=ME)
+    assert (one.folder / "a.txt").read_text() == "by hand"
+
+
+def test_what_the_workspace_ignores_and_its_own_repository_stay(one: Tried) -> None:
+    (one.folder / ".git").mkdir()
+    (one.folder / ".git" / "HEAD").write_text("ref: refs/heads/x")
+    (one.folder / ".gitignore").write_text("*.log\n")
+    (one.folder / "big.log").write_text("kept")
+    rewinds.rewind(one.run.pk, at=6, actor=ME)
+    assert (one.folder / "big.log").read_text() == "kept"
+    assert (one.folder / ".git" / "HEAD").exists()
+    assert not (one.folder / ".gitignore").exists()
+
+
+def test_odd_names_and_links_come_back(one: Tried) -> None:
+    name = "ünï *cödé*\n[x].txt"
+    (one.folder / name).write_text("odd")
+    (one.folder / "link").symlink_to("a.txt")
+    (one.folder / "run.sh").write_text("#!/bin/sh\n")
+    (one.folder / "run.sh").chmod(0o755)
+    commit = workspaces.snapshot(one.crew.team.slug, str(one.folder))
+    Step.objects.filter(seq=6).update(data={"uuid": "u6", "files": commit})
+    for made in (name, "link", "run.sh"):
+        (one.folder / made).unlink()
+    (one.folder / "link").write_text("no link")
+    rewinds.rewind(one.run.pk, at=6, actor=ME)
+    assert (one.folder / name).read_text() == "odd"
+    assert (one.folder / "link").is_symlink()
+    assert (one.folder / "run.sh").stat().st_mode & 0o100
+
+
+def test_it_is_refused_while_an_attempt_is_open_there_and_says_who(one: Tried) -> None:
+    actions.reassign(one.run.task_id, agent_id=one.crew.agents[1].pk, actor=ME)
+    for act in (lambda: rewinds.rewind(one.run.pk, at=1, actor=ME), lambda: rewinds.undo(one.crew.team.pk, actor=ME)):
+        with pytest.raises(Conflict, match=r"builder-2 is on T-1 \(attempt 2\) in this workspace"):
+            act()
+    assert files(one) == AFTER
+
+
+def test_only_prompts_have_files_and_only_where_they_were_kept(one: Tried) -> None:
+    with pytest.raises(Invalid, match="Step 5 is no prompt"):
+        rewinds.rewind(one.run.pk, at=5, actor=ME)
+    with pytest.raises(NotFound, match="no step 50"):
+        rewinds.rewind(one.run.pk, at=50, actor=ME)
+    Step.objects.filter(seq=6).update(data={"uuid": "u6"})
+    with pytest.raises(Conflict, match="not kept at that moment"):
+        rewinds.rewind(one.run.pk, at=6, actor=ME)
+    with pytest.raises(Conflict, match="nothing to undo"):
+        rewinds.undo(one.crew.team.pk, actor=ME)
+
+
+def test_the_first_prompt_of_an_older_attempt_has_the_files_that_it_started_from(one: Tried) -> None:
+    Step.objects.filter(seq=1).update(data={})
+    assert rewinds.preview(one.run.pk, at=1).files == ("a.txt", "new/b.txt")
+
+
+def test_a_snapshot_that_is_damaged_changes_nothing(one: Tried) -> None:
+    Step.objects.filter(seq=1).update(data={"files": "0" * 40})
+    with pytest.raises(Conflict, match="damaged or gone"):
+        rewinds.rewind(one.run.pk, at=1, actor=ME)
+    assert files(one) == AFTER
+    assert not Event.objects.filter(kind="files.rewound").exists()
+
+
+def test_for_something_said_the_newest_moment_before_it_is_known(one: Tried) -> None:
+    run = Run.objects.get(pk=one.run.pk)
+    found = {at: rewinds.moment(run, at) for at in (1, 2, 5, 6)}
+    assert {at: (each.step, each.calls) for at, each in found.items() if each} == {1: (1, 0), 2: (1, 0), 5: (1, 1), 6: (6, 0)}
