@@ -54,6 +54,8 @@ class EventKind(StrEnum):
     CONTEXT_EXPIRED = "context.expired"
     CONTEXT_SCHEMA = "context.schema"
     CHECKPOINT_SAVED = "checkpoint.saved"
+    CHECKPOINT_RESTORED = "checkpoint.restored"
+    CHECKPOINT_DELETED = "checkpoint.deleted"
     BUDGET_LEVEL = "budget.level"
     BUDGET_CHANGED = "budget.changed"
     AGENT_ADDED = "agent.added"
@@ -107,6 +109,8 @@ EVENT_DATA: dict[EventKind, str] = {
     EventKind.CONTEXT_EXPIRED: "name, version",
     EventKind.CONTEXT_SCHEMA: "name, set",
     EventKind.CHECKPOINT_SAVED: "name, checkpoint",
+    EventKind.CHECKPOINT_RESTORED: "name, checkpoint, changes, tasks, safety",
+    EventKind.CHECKPOINT_DELETED: "name",
     EventKind.BUDGET_LEVEL: "scope, level, used, limit, unit",
     EventKind.BUDGET_CHANGED: "scope, new",
     EventKind.AGENT_ADDED: "name, role",

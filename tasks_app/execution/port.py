@@ -113,7 +113,8 @@ class RunPort:
             self.leave_for(Reason.BUDGET)
             return
         if reading.level is Level.CHECKPOINT:
-            await db.call(checkpoints.save, self.held.team_id, name=f"budget {share}", by="system", run_id=self.held.id)
+            about = {"name": f"budget {share}", "by": "system", "run_id": self.held.id, "automatic": True}
+            await db.call(checkpoints.save, self.held.team_id, **about)
         self._notes.append(
             f"[crewdesk] The budget is nearly used: {share}. Wrap up: finish the smallest useful part, then report."
         )

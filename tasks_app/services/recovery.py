@@ -24,6 +24,7 @@ from tasks_app.services import (
     events,
     expiry,
     keys,
+    restores,
     runs,
     scheduling,
     workers,
@@ -163,6 +164,7 @@ def sweep() -> list[str]:
     take_back_expired()
     expiry.expire_due()
     context.expire_due()
+    restores.finish_due()
     close_stalls()
     open_stalls()
     tick_all()

@@ -27,6 +27,8 @@ def tick(team_id: int) -> list[str]:
     if team.status != TeamStatus.ACTIVE.value:
         _note_end(team)
         return []
+    if team.workspace_due:  # a restore is not over: `restores.finish_due` calls again
+        return []
     _stop_cancelled(team_id)
     _settle_failures(team)
     busy = set(Run.objects.filter(team_id=team_id, status__in=runs.OPEN).values_list("agent_id", flat=True))
