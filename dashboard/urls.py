@@ -3,7 +3,20 @@
 from django.urls import URLPattern, URLResolver, path
 
 from dashboard.api.root import api
-from dashboard.views import agents, context, errors, history, inbox, messages, new_team, overview, session, tasks, teams
+from dashboard.views import (
+    agents,
+    checkpoints,
+    context,
+    errors,
+    history,
+    inbox,
+    messages,
+    new_team,
+    overview,
+    session,
+    tasks,
+    teams,
+)
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", overview.overview, name="overview"),
@@ -25,6 +38,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("teams/<slug:slug>/context/action/", context.add, name="context-add"),
     path("teams/<slug:slug>/context/<int:pk>/", context.entry, name="context-entry"),
     path("teams/<slug:slug>/context/<int:pk>/action/", context.act, name="context-action"),
+    path("teams/<slug:slug>/checkpoints/", checkpoints.listing, name="checkpoints"),
+    path("teams/<slug:slug>/checkpoints/action/", checkpoints.save, name="checkpoint-save"),
+    path("teams/<slug:slug>/checkpoints/<slug:id>/", checkpoints.one, name="checkpoint"),
+    path("teams/<slug:slug>/checkpoints/<slug:id>/action/", checkpoints.act, name="checkpoint-action"),
     path("tasks/<int:pk>/", tasks.task, name="task"),
     path("tasks/<int:pk>/action/", tasks.act, name="task-action"),
     path("runs/<slug:id>/stop/", tasks.stop_run, name="run-stop"),
