@@ -58,9 +58,7 @@ def preview(request: HttpRequest, slug: str, checkpoint_id: str, task: str = "")
     return checkpoint_json.preview(restores.preview(pk, checkpoint_id, task=_number(task)))
 
 
-@router.post(
-    "/{slug}/checkpoints/{checkpoint_id}/restore", url_name="restore-checkpoint", response={200: dict[str, Any], **ERRORS}
-)
+@router.post("/{slug}/checkpoints/{checkpoint_id}/restore", response={200: dict[str, Any], **ERRORS})
 def restore(request: HttpRequest, slug: str, checkpoint_id: str, body: Wanted) -> dict[str, Any]:
     """Go back to it. 409 where the team has moved on since `seq`, or an attempt is open; then nothing is changed."""
     pk, viewer = team_of(request, slug, act=True)

@@ -68,11 +68,9 @@ def preview(team_id: int, checkpoint_id: str, *, task: int | None = None) -> Pre
     """Return what would change, and change nothing. Raises `NotFound`, `Invalid` where the checkpoint cannot be used at all."""
     saved = reading.get(team_id, checkpoint_id)
     content = _content(saved, task)
-    change = reading.compare(content, reading.capture(saved.team), only=task, at=clock.now())
-    files = workspaces.changes(saved.team.slug, saved.team.workspace, content.workspace) if content.workspace else []
-    if task is not None:
-        own = set(_files_of(saved, task))
-        files = [one for one in files if one[1] in own]
+    files = _changed_files(saved, content, task)
+    now = reading.capture(saved.team, workspace="" if files else content.workspace)
+    change = reading.compare(content, now, only=task, at=clock.now())
     refused = _held_back(saved.team)
     goes_on = saved.team.status == TeamStatus.ACTIVE.value
     return Preview(saved, saved.team.last_seq, change, tuple(files), refused, goes_on, task)
@@ -101,6 +99,14 @@ def restore(team_id: int, checkpoint_id: str, *, seen: int, actor: str, task: in
         _tell(saved, change, stale, safety=safety.pk, task=task, actor=actor)
     finish(team_id)
     return Restored(saved.name, safety.pk, change.words)
+
+
+def _changed_files(saved: Checkpoint, content: Content, task: int | None) -> list[tuple[str, str]]:
+    if not content.workspace:
+        return []
+    files = workspaces.changes(saved.team.slug, saved.team.workspace, content.workspace)
+    own = None if task is None else set(_files_of(saved, task))
+    return [one for one in files if own is None or one[1] in own]
 
 
 def _content(saved: Checkpoint, task: int | None) -> Content:
