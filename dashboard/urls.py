@@ -5,6 +5,7 @@ from django.urls import URLPattern, URLResolver, path
 from dashboard.api.root import api
 from dashboard.views import (
     agents,
+    checkpoints,
     context,
     deciders,
     errors,
@@ -41,6 +42,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("teams/<slug:slug>/context/action/", context.add, name="context-add"),
     path("teams/<slug:slug>/context/<int:pk>/", context.entry, name="context-entry"),
     path("teams/<slug:slug>/context/<int:pk>/action/", context.act, name="context-action"),
+    path("teams/<slug:slug>/checkpoints/", checkpoints.listing, name="checkpoints"),
+    path("teams/<slug:slug>/checkpoints/action/", checkpoints.save, name="checkpoint-save"),
+    path("teams/<slug:slug>/checkpoints/<slug:id>/", checkpoints.one, name="checkpoint"),
+    path("teams/<slug:slug>/checkpoints/<slug:id>/action/", checkpoints.act, name="checkpoint-action"),
     path("tasks/<int:pk>/", tasks.task, name="task"),
     path("tasks/<int:pk>/action/", tasks.act, name="task-action"),
     path("runs/<slug:id>/messages/<int:seq>/", forks.message, name="run-message"),

@@ -3,10 +3,11 @@
 from ninja import NinjaAPI
 from ninja.security import django_auth
 
-from dashboard.api import context, deciders, decisions, forks, messages, tasks, teams
+from dashboard.api import checkpoints, context, deciders, decisions, forks, messages, tasks, teams
 from dashboard.api.base import install_errors
 
 api = NinjaAPI(title="Crewdesk", version="1", auth=django_auth, urls_namespace="api", docs_url=None)
+api.add_router("/teams", checkpoints.router, tags=["checkpoints"])
 api.add_router("/teams", context.router, tags=["context"])  # before the actions on teams: they take any last word
 api.add_router("/teams", deciders.router, tags=["decides"])
 api.add_router("/teams", messages.router, tags=["messages"])

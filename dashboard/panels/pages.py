@@ -9,6 +9,7 @@ from dashboard.panels.agents import AgentSet
 from dashboard.panels.attention import Attention
 from dashboard.panels.base import Block
 from dashboard.panels.board import Board, Filter, Table
+from dashboard.panels.checkpoints import CheckpointList
 from dashboard.panels.context import ContextEntry, ContextList
 from dashboard.panels.decision import Decision
 from dashboard.panels.history import History
@@ -88,6 +89,11 @@ def context(arg: str, viewer: Viewer) -> list[Block]:
     return [ContextEntry().block(_number(chosen["entry"]), old, new, found.pk)]
 
 
+def checkpoints(arg: str, viewer: Viewer) -> list[Block]:
+    """Return what a team's work can go on from; `arg` is its address."""
+    return [CheckpointList().block(team_at(viewer, arg).pk)]
+
+
 def messages(arg: str, viewer: Viewer) -> list[Block]:
     """Return the log and the table of a team's messages; `arg` is its address, packed with the filter."""
     slug, chosen = args.choices(arg)
@@ -146,6 +152,8 @@ PAGES: Mapping[str, Callable[[str, Viewer], list[Block]]] = {
     "teams": plain,
     "figures": plain,
     "context": context,
+    "checkpoints": checkpoints,
+    "checkpoint": plain,
     "messages": messages,
     "task": task,
     "agent": agent,

@@ -44,6 +44,7 @@ PANELS: dict[str, str] = {
     "history": "dashboard.panels.history.History",
     "context-list": "dashboard.panels.context.ContextList",
     "context-entry": "dashboard.panels.context.ContextEntry",
+    "checkpoint-list": "dashboard.panels.checkpoints.CheckpointList",
     "agent-card": "dashboard.panels.agents.AgentCard",
 }
 

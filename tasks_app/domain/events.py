@@ -58,6 +58,8 @@ class EventKind(StrEnum):
     CONTEXT_EXPIRED = "context.expired"
     CONTEXT_SCHEMA = "context.schema"
     CHECKPOINT_SAVED = "checkpoint.saved"
+    CHECKPOINT_RESTORED = "checkpoint.restored"
+    CHECKPOINT_DELETED = "checkpoint.deleted"
     FILES_REWOUND = "files.rewound"
     FILES_REWIND_UNDONE = "files.rewind_undone"
     BUDGET_LEVEL = "budget.level"
@@ -118,6 +120,8 @@ EVENT_DATA: dict[EventKind, str] = {
     EventKind.CONTEXT_EXPIRED: "name, version",
     EventKind.CONTEXT_SCHEMA: "name, set",
     EventKind.CHECKPOINT_SAVED: "name, checkpoint",
+    EventKind.CHECKPOINT_RESTORED: "name, checkpoint, changes, tasks, safety",
+    EventKind.CHECKPOINT_DELETED: "name",
     EventKind.FILES_REWOUND: "attempt, step, count, before, to",
     EventKind.FILES_REWIND_UNDONE: "count, before, to",
     EventKind.BUDGET_LEVEL: "scope, level, used, limit, unit",

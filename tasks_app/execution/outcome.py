@@ -9,7 +9,7 @@ from tasks_app.domain.statuses import Reason, RunStatus
 from tasks_app.domain.text import cut, one_line
 from tasks_app.execution import dossier
 from tasks_app.runners.port import Outcome, OutcomeKind
-from tasks_app.services import agents, clock, decisions, deliveries, endings, overruns, runs, scheduling
+from tasks_app.services import agents, checkpoints, clock, decisions, deliveries, endings, overruns, runs, scheduling
 from tasks_app.services.endings import Ending
 from tasks_app.services.runs import Held
 
@@ -43,6 +43,7 @@ def _ended(held: Held, outcome: Outcome) -> bool:
         changed = dossier.changes(held.id)
         _end(held, Ending(RunStatus.COMPLETED, Reason.DONE, result=outcome.result, dossier=changed), why="its run ended")
         _hand_over(held, str(report.get("summary") or outcome.result))
+        checkpoints.at_boundary(held.team_id, name=f"after {run.task.label} {run.task.title}")
     elif report.get("status") == "pending":
         _fail(held, Reason.REPORTED, str(report.get("failure") or "The agent gave the task back."), outcome)
     elif not run.asked_to_report:

@@ -114,7 +114,8 @@ class RunPort:
             self.leave_for(Reason.BUDGET)
             return
         if reading.level is Level.CHECKPOINT:
-            await db.call(checkpoints.save, self.held.team_id, name=f"budget {share}", by="system", run_id=self.held.id)
+            name, run_id = f"budget {share}", self.held.id
+            await db.call(checkpoints.save, self.held.team_id, name=name, by="system", run_id=run_id, automatic=True)
         self._notes.append(
             f"[crewdesk] The budget is nearly used: {share}. Wrap up: finish the smallest useful part, then report."
         )

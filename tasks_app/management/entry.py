@@ -19,6 +19,7 @@ COMMANDS: Mapping[str, str] = {
     "task": "look at a task; complete, cancel, reopen, stop, retry or reassign it",
     "tail": "what happened in a team; with --follow what happens",
     "context": "show, write and delete what a team shares",
+    "checkpoint": "what a team can go on from; save a checkpoint, and go back to one",
     "message": "the messages of a team; write to an agent or to all; set how agents talk",
     "retention": "count or remove what has aged out by the rules of the settings",
     "doctor": "is everything there that Crewdesk needs, and if not, what to do",

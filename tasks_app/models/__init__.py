@@ -3,6 +3,7 @@
 from tasks_app.models.agents import Agent
 from tasks_app.models.context import (
     Checkpoint,
+    CheckpointBlob,
     ContextBlob,
     ContextChunk,
     ContextEntry,
@@ -22,6 +23,7 @@ from tasks_app.models.workers import Worker
 __all__ = [
     "Agent",
     "Checkpoint",
+    "CheckpointBlob",
     "ContextBlob",
     "ContextChunk",
     "ContextEntry",

@@ -102,12 +102,26 @@ class ContextRead(models.Model):
 
 
 class Checkpoint(models.Model):
-    """A named snapshot from which work can resume."""
+    """A named snapshot from which work can resume; `data` is a sealed `domain.checkpoint.Content`."""
 
     id = models.CharField(primary_key=True, max_length=16)
     team = models.ForeignKey(Team, models.CASCADE, related_name="checkpoints")
     run_id = models.CharField(max_length=16, blank=True)
     name = models.CharField(max_length=120)
     by = models.CharField(max_length=80)
+    automatic = models.BooleanField(default=False)  # saved by the system itself: only the newest few are kept
     data = models.JSONField(default=dict)
     at = models.DateTimeField()
+
+    class Meta:
+        indexes = (models.Index(fields=["team", "-at"], name="checkpoint_newest"),)
+
+
+class CheckpointBlob(models.Model):
+    """A large shared value that a checkpoint holds: it stays in the store for as long."""
+
+    checkpoint = models.ForeignKey(Checkpoint, models.CASCADE, related_name="blobs")
+    blob = models.ForeignKey(ContextBlob, models.RESTRICT, related_name="+")
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["checkpoint", "blob"], name="unique_blob_of_checkpoint"),)

@@ -38,6 +38,7 @@ class Team(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
+    workspace_due = models.CharField(max_length=64, blank=True)  # snapshot that the files must be put back to before work goes on
     archived_at = models.DateTimeField(null=True)  # put aside by the lead: out of the lists until it is restored
 
     def __str__(self) -> str:

@@ -133,23 +133,6 @@ def stored_text(row: ContextEntry | ContextVersion) -> str:
     return b"".join(bytes(chunk) for chunk in chunks).decode()
 
 
-def snapshot(team_id: int) -> list[dict[str, Any]]:
-    """Return every entry whole, as plain JSON that a checkpoint keeps."""
-    return [
-        {
-            "name": row.name,
-            "version": row.version,
-            "value": json.loads(stored_text(row)),
-            "scope": row.scope,
-            "task_number": row.task_number,
-            "owner": row.owner,
-            "author": row.author,
-            "expires_at": row.expires_at.isoformat() if row.expires_at else None,
-        }
-        for row in alive(team_id).order_by("name")
-    ]
-
-
 def versions(pk: int) -> list[Version]:
     """Return the version of now and the earlier ones that are kept, newest first; two queries."""
     now = list(ContextEntry.objects.filter(pk=pk).values_list("version", "author", "updated_at", "size"))

@@ -175,6 +175,12 @@ def _context_schema(entry: Entry) -> Said:
     return say(f"{{who}} {did} “{{name}}”", name=entry.data.get("name", ""))
 
 
+def _checkpoint_restored(entry: Entry) -> Said:
+    what = "{task}" if entry.task else "the team {team}"
+    words = f"{{who}} put {what} back to the checkpoint “{{name}}”"
+    return told(words, entry.data.get("changes"), name=entry.data.get("name", ""))
+
+
 def _agent_added(entry: Entry) -> Said:
     role = entry.data.get("role")
     return say("{who} added {name}{role}", name=entry.data.get("name") or "an agent", role=f" as {role}" if role else "")
@@ -244,6 +250,8 @@ SENTENCES: Mapping[str, Say] = {
     EventKind.CONTEXT_EXPIRED: lambda e: say("the shared entry “{name}” has expired", name=e.data.get("name", "")),
     EventKind.CONTEXT_SCHEMA: _context_schema,
     EventKind.CHECKPOINT_SAVED: lambda e: say("{who} saved the checkpoint “{name}”", name=e.data.get("name", "")),
+    EventKind.CHECKPOINT_RESTORED: _checkpoint_restored,
+    EventKind.CHECKPOINT_DELETED: lambda e: say("{who} deleted the checkpoint “{name}”", name=e.data.get("name", "")),
     EventKind.BUDGET_LEVEL: _budget_level,
     EventKind.BUDGET_CHANGED: _budget_changed,
     EventKind.LEAD_WOKEN: _lead_woken,

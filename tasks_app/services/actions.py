@@ -12,6 +12,7 @@ from tasks_app.domain.statuses import AgentStatus, Reason, RunStatus, TaskStatus
 from tasks_app.models import Decision, Message, Run, Task, Team
 from tasks_app.services import (
     agents,
+    checkpoints,
     deciding,
     decisions,
     deliveries,
@@ -202,6 +203,7 @@ def add_task(team_id: int, draft: Draft, *, actor: str) -> Task:
 def pause_team(team_id: int, *, actor: str) -> None:
     """Nothing new starts; what runs goes on."""
     teams.set_status(team_id, status=TeamStatus.PAUSED, actor=actor)
+    checkpoints.at_boundary(team_id, name="paused by the lead", always=True)
 
 
 def resume_team(team_id: int, *, actor: str) -> None:

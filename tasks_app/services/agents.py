@@ -67,6 +67,12 @@ def set_session(agent_id: int, *, session_id: str, handover: str) -> None:
     Agent.objects.filter(pk=agent_id).update(session_id=session_id, handover=handover)
 
 
+def put_back(agent_id: int, *, session_id: str, handover: str, tokens: int | None, window: int | None) -> None:
+    """Let the next task go on where a checkpoint says that the agent stood."""
+    known = {"context_tokens": tokens, "context_window": window}
+    Agent.objects.filter(pk=agent_id).update(session_id=session_id, handover=handover, now_text="", **known)
+
+
 def forget_session(agent_id: int) -> None:
     """After a failure the next task starts in a fresh session: what went wrong must not go on."""
     Agent.objects.filter(pk=agent_id).update(session_id="")

@@ -7,7 +7,7 @@ from typing import Final
 from django.db.models import Exists, OuterRef, Sum
 
 from tasks_app.domain.errors import TooLarge
-from tasks_app.models import ContextBlob, ContextChunk, ContextEntry, ContextVersion
+from tasks_app.models import CheckpointBlob, ContextBlob, ContextChunk, ContextEntry, ContextVersion
 
 CHUNK: Final = 256 * 1024
 MOST_OF_TEAM: Final = 200 * 1024 * 1024
@@ -39,5 +39,5 @@ def drop_unused(blob_ids: Iterable[int | None]) -> None:
     wanted = {pk for pk in blob_ids if pk is not None}
     if not wanted:
         return
-    pointing = [Exists(model.objects.filter(blob=OuterRef("pk"))) for model in (ContextEntry, ContextVersion)]
-    ContextBlob.objects.filter(pk__in=wanted).exclude(pointing[0]).exclude(pointing[1]).delete()
+    pointing = [Exists(model.objects.filter(blob=OuterRef("pk"))) for model in (ContextEntry, ContextVersion, CheckpointBlob)]
+    ContextBlob.objects.filter(pk__in=wanted).exclude(pointing[0]).exclude(pointing[1]).exclude(pointing[2]).delete()

@@ -31,6 +31,7 @@ class Writer:
     task_number: int | None = None
     sees: Collection[int] | None = None  # None: all of them
     run_id: str = ""
+    author: str = ""  # whose version it counts as, where that is somebody else: a checkpoint's
 
 
 @transaction.atomic
@@ -61,7 +62,7 @@ def share(
     registered = _registered(team_id, name, schema, by)
     _must_fit(name, stored.plain, registered.schema)
     places = _place(team_id, current, by, scope, task_number)
-    fresh = {**_content(team_id, stored), **places, "author": by.actor[:80], "updated_at": now}
+    fresh = {**_content(team_id, stored), **places, "author": (by.author or by.actor)[:80], "updated_at": now}
     fresh["expires_at"] = now + timedelta(seconds=ttl_s) if ttl_s else None
     registered.last_version += 1
     registered.save()

@@ -56,3 +56,8 @@ def messages(team_pk: int) -> str:
 def context(team_pk: int) -> str:
     """What a team shares, and who has read it."""
     return f"context:{team_pk}"
+
+
+def checkpoints(team_pk: int) -> str:
+    """A team's checkpoints."""
+    return f"checkpoints:{team_pk}"

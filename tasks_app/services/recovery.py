@@ -25,6 +25,7 @@ from tasks_app.services import (
     expiry,
     handing,
     keys,
+    restores,
     runs,
     scheduling,
     workers,
@@ -165,6 +166,7 @@ def sweep() -> list[str]:
     expiry.expire_due()
     handing.hand_on_late()
     context.expire_due()
+    restores.finish_due()
     close_stalls()
     open_stalls()
     tick_all()

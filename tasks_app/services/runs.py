@@ -87,6 +87,8 @@ def give(team: Team, task: Task, agent: Agent, *, actor: str) -> Run:
         raise Conflict(f"{agent.name} is stopped and takes no task.", field="agent")
     if team.status == TeamStatus.STOPPED.value:
         raise Conflict(f"{team.name} is stopped.")
+    if team.workspace_due:
+        raise Conflict(f"The files of {team.name} are being put back to a checkpoint. Try again in a moment.")
     task.team = team
     tasks.mark_claimed(task, agent)
     try:

@@ -46,6 +46,8 @@ def tick(team_id: int) -> list[str]:
     if team.status != TeamStatus.ACTIVE.value:
         _note_end(team)
         return []
+    if team.workspace_due:  # a restore is not over: `restores.finish_due` calls again
+        return []
     _stop_cancelled(team_id)
     _settle_failures(team)
     stuck.look_after(team)

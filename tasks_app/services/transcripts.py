@@ -2,6 +2,7 @@
 
 import json
 import re
+import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -150,6 +151,29 @@ def must_lead_to(session_id: str, message: str) -> None:
         at, left = parents[at], left - 1
     if left < 0:
         raise Conflict(DAMAGED, field="at")
+
+
+def branch(session_id: str, *, lines: int, last: str) -> str:
+    """Return a session of just the first lines of this one, the last of which has that uuid; "" where there is none any more.
+
+    It is this one where it holds no more than that; else a copy under a new id, so that what was said since stays where it is.
+    """
+    stored = TranscriptEntry.objects.filter(session_id=session_id).order_by("pk")
+    ends = list(stored.filter(subpath="").values_list("pk", "uuid")[: lines + 1])
+    if not 0 < lines <= len(ends) or (ends[lines - 1][1] or "") != last:
+        return ""
+    if len(ends) == lines:
+        return session_id
+    new = str(uuid.uuid4())
+    rows = []
+    for row in stored.filter(pk__lt=ends[lines][0]).iterator(chunk_size=500):
+        entry = json.loads(row.entry)
+        if "sessionId" in entry:
+            entry["sessionId"] = new
+        row.pk, row.session_id, row.entry = None, new, json.dumps(entry)
+        rows.append(row)
+    TranscriptEntry.objects.bulk_create(rows, batch_size=200)
+    return new
 
 
 def holds(session_id: str) -> bool:

@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -249,6 +249,69 @@ def _unlink(base: Path, name: str) -> None:
         if folder == base or any(folder.iterdir()):
             return
         folder.rmdir()
+
+
+def holds(slug: str, snapshot_id: str) -> bool:
+    """Whether the team's snapshots have this one whole."""
+    with _snapshots(slug) as store:
+        return _run(["git", f"--git-dir={store}", "rev-parse", "--quiet", "--verify", f"{snapshot_id}^{{tree}}"]).returncode == 0
+
+
+def changes(slug: str, workspace: str, snapshot_id: str) -> list[tuple[str, str]]:
+    """Return what going back to a snapshot would do to the files as they are: (`back` | `changed` | `removed`, path)."""
+    words = {"A": "removed", "D": "back"}
+    with _snapshots(slug) as store:
+        git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={workspace}", "-C", workspace]
+        if _run([*git, "add", "-A", "--", "."]).returncode:
+            return []
+        listed = _run([*git, "diff", "--cached", "--no-renames", "--name-status", "-z", snapshot_id]).stdout.split("\0")
+    return [(words.get(kind[:1], "changed"), clean(path)) for kind, path in zip(listed[::2], listed[1::2], strict=False)]
+
+
+def mixed(slug: str, snapshot_id: str, other: str, workspace: str, files: Sequence[str]) -> str:
+    """Make a snapshot: `snapshot_id` with these files as they are in `other` (absent there: gone). Returns its id or ""."""
+    base = Path(workspace).resolve()
+    with _snapshots(slug) as store:
+        git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={base}", "-C", str(base)]
+        if _run([*git, "read-tree", "--reset", snapshot_id]).returncode:
+            return ""
+        for name in files:
+            target = (base / name).resolve()
+            if target.is_relative_to(base) and target != base:
+                _take(git, other, str(target.relative_to(base)))
+        tree = _run([*git, "write-tree"]).stdout.strip()
+        made = _run([*git, "commit-tree", tree, "-m", "snapshot"]).stdout.strip() if tree else ""
+        _run([*git, "read-tree", "--reset", snapshot_id])
+        if made:
+            _run([*git, "update-ref", f"refs/snapshots/{made}", made])
+        return made
+
+
+def _take(git: Sequence[str], other: str, path: str) -> None:
+    """Let the index have a file as it is in a snapshot."""
+    found = _run([*git, "ls-tree", "-z", other, "--", f":(top,literal){path}"]).stdout.rstrip("\0")
+    mode, kind, name = [*found.partition("\t")[0].split(" "), "", "", ""][:3]
+    if kind == "blob":
+        _run([*git, "update-index", "--add", "--cacheinfo", f"{mode},{name},{path}"])
+    else:
+        _run([*git, "update-index", "--force-remove", "--", path])
+
+
+def put_back(slug: str, workspace: str, *, due: Callable[[], str], done: Callable[[str], object]) -> bool:
+    """Make the whole workspace as it is in the snapshot that `due()` names, then call `done` with it. Returns whether it could.
+
+    Both are called while nobody else takes or restores a snapshot, so that it is done once. What the workspace's own .gitignore
+    names is in no snapshot and stays; its `.git` is never touched.
+    """
+    with _snapshots(slug) as store:
+        wanted = due()
+        if not wanted:
+            return True
+        git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={workspace}", "-C", workspace]
+        if _run([*git, "add", "-A", "--", "."]).returncode or _run([*git, "read-tree", "--reset", "-u", wanted]).returncode:
+            return False
+        done(wanted)
+        return True
 
 
 def remove(slug: str) -> None:

@@ -32,6 +32,8 @@ class Caller:
     task_id: int
     task_number: int
     tool_use_id: str = ""
+    frozen: str = ""
+    """The snapshot of the workspace, for a tool that `freezes`."""
     proofs: tuple[Result, ...] = ()
     """What came of proving the criteria for this very call; made before it, outside any transaction (execution/proving)."""
 
@@ -56,6 +58,8 @@ class CrewTool:
     """Called after a refusal, outside of what it undid: to tell the people who watch."""
     lead: bool = False
     """Only for the lead agent."""
+    freezes: bool = False
+    """Whether it needs a snapshot of the workspace: taken before its transaction, for that takes time."""
     once: Callable[[Any], Any] | None = None
     """For a tool whose repetition would do something twice: what of the arguments makes a call the same one, as JSON;
     None where this call may be repeated."""

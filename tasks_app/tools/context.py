@@ -132,7 +132,7 @@ def _line(entry: reading.Entry, value: str, note: str = "") -> str:
 
 
 def _save(caller: Caller, args: Save) -> str:
-    saved = checkpoints.save(caller.team_id, name=args.name, by=caller.actor, run_id=caller.run_id)
+    saved = checkpoints.keep(caller.team_id, name=args.name, by=caller.actor, run_id=caller.run_id, workspace=caller.frozen)
     return f"Saved checkpoint {saved.pk} “{saved.name}”."
 
 
@@ -146,5 +146,12 @@ TOOLS = (
         once=lambda args: [args.name, args.value, args.version] if args.version is not None else None,
     ),
     CrewTool("ReadContext", "Read what the team shares: one entry by name, those of a prefix, or all.", Read, _read),
-    CrewTool("SaveCheckpoint", "Save a named checkpoint of the team's state.", Save, _save, once=lambda args: args.name),
+    CrewTool(
+        "SaveCheckpoint",
+        "Save a named checkpoint of the team's state: tasks, shared values, sessions and files. The lead can go back to it.",
+        Save,
+        _save,
+        freezes=True,
+        once=lambda args: args.name,
+    ),
 )

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from tasks_app.domain.errors import DomainError, Forbidden, LeaseLost
 from tasks_app.domain.text import clean_json
 from tasks_app.runners.port import ToolSpec
-from tasks_app.services import calls, deciding, runs
+from tasks_app.services import calls, checkpoints, deciding, runs
 from tasks_app.tools import context, escalate, lead, messages, tasks
 from tasks_app.tools.base import Caller, CrewTool
 
@@ -38,6 +38,8 @@ def call(name: str, caller: Caller, arguments: Mapping[str, Any], tool_use_id: s
         wrong = "; ".join(f"{'.'.join(str(p) for p in e['loc']) or 'arguments'}: {e['msg']}" for e in error.errors()[:10])
         return f"The arguments are not right. {wrong}", True
     try:
+        if tool.freezes:
+            caller = replace(caller, frozen=checkpoints.freeze(caller.team_id))
         with runs.holding(caller.run_id, caller.fence) if tool.writes else nullcontext():
             _may_call(tool, caller)
             return _run(tool, replace(caller, tool_use_id=tool_use_id), parsed), False

@@ -42,6 +42,8 @@ DATA: dict[EventKind, dict[str, Any]] = {
     EventKind.MESSAGE_MODE: {"mode": "hub", "per_minute": 10, "chain": 8},
     EventKind.CONTEXT_SHARED: {"name": "schema", "version": 2},
     EventKind.CHECKPOINT_SAVED: {"name": "before the merge", "checkpoint": "k12345678"},
+    EventKind.CHECKPOINT_RESTORED: {"name": "before the merge", "changes": "2 tasks go back to the queue"},
+    EventKind.CHECKPOINT_DELETED: {"name": "before the merge"},
     EventKind.BUDGET_LEVEL: {"scope": "task", "level": "wrap_up", "used": 4.1, "limit": 5, "unit": "usd"},
     EventKind.BUDGET_CHANGED: {"scope": "task", "new": "+5 USD"},
     EventKind.AGENT_ADDED: {"name": "ada", "role": "builder"},

@@ -7,7 +7,10 @@ import pytest
 
 from tasks_app.domain.shared import READ_AT_ONCE
 from tasks_app.models import Checkpoint, ContextEntry, ContextRead, Dependency, Run
+from tasks_app.selectors import checkpoints
 from tasks_app.selectors import context as reading
+from tasks_app.services import context, stored_values
+from tasks_app.services.context import Writer
 from tests.services import world
 from tests.tools.calls import bad, caller, good
 
@@ -100,4 +103,7 @@ def test_a_checkpoint_holds_large_values_whole_and_none_that_has_expired(me, cre
     ContextEntry.objects.filter(name="over").update(expires_at=world.now() - timedelta(days=1))
     good(me, "SaveCheckpoint", name="now")
     (kept,) = Checkpoint.objects.get().data["context"]
-    assert (kept["name"], kept["value"], kept["scope"], kept["task_number"]) == ("log", "漢" * 50_000, "task", 1)
+    assert (kept["name"], kept["scope"], kept["task_number"], kept["json_text"]) == ("log", "task", 1, None)
+    context.delete(crew.team.pk, name="log", by=Writer("user:lead"))
+    saved = Checkpoint.objects.get()
+    assert stored_values.of(crew.team.pk, checkpoints.content(saved)) == {"log": "漢" * 50_000}
