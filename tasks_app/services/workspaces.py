@@ -41,7 +41,7 @@ def prepare(slug: str, *, source: str, mode: str, ref: str | None, base: Path, s
     where another team of that name has it already; then nothing is left behind.
     """
     folder = source_folder(source, base)
-    _claim(slug)
+    claim(slug)
     try:
         return _fill(slug, folder, mode=mode, ref=ref, scratch=scratch)
     except Exception:
@@ -71,7 +71,7 @@ def _fill(slug: str, folder: Path | None, *, mode: str, ref: str | None, scratch
     return work
 
 
-def _claim(slug: str) -> None:
+def claim(slug: str) -> None:
     """The folder is what makes a name this team's own while it is being made: of two that start at once, one gets it."""
     try:
         root(slug).mkdir(parents=True, mode=0o700)
@@ -97,14 +97,15 @@ def _copy(folder: Path, work: Path) -> None:
 def _clone(folder: Path, work: Path, ref: str | None, slug: str) -> None:
     if ref and not re.fullmatch(r"[\w][\w./-]*", ref):
         raise Invalid(f"“{ref}” is not a branch, tag or commit.", field="workspace.ref")
-    done = _run(["git", "clone", "--quiet", "--no-hardlinks", "--", str(folder), str(work)])
+    done = run_git(["git", "clone", "--quiet", "--no-hardlinks", "--", str(folder), str(work)])
     if done.returncode == 0:
-        done = _run(["git", "-C", str(work), "checkout", "--quiet", "-b", f"crewdesk/{slug}", *([ref] if ref else [])])
+        done = run_git(["git", "-C", str(work), "checkout", "--quiet", "-b", f"crewdesk/{slug}", *([ref] if ref else [])])
     if done.returncode:
         raise Invalid(f"The repository cannot be cloned: {done.stderr.strip()[:300]}", field="workspace.path")
 
 
-def _run(command: list[str], **env: str) -> subprocess.CompletedProcess[str]:
+def run_git(command: list[str], **env: str) -> subprocess.CompletedProcess[str]:
+    """Run git without any configuration but ours; code 127 where it is not there or takes too long."""
     clean_env = {
         "PATH": os.environ.get("PATH", ""),
         "HOME": str(settings.HOME),
@@ -121,7 +122,7 @@ def _run(command: list[str], **env: str) -> subprocess.CompletedProcess[str]:
 
 
 @contextmanager
-def _snapshots(slug: str) -> Iterator[Path]:
+def snapshots(slug: str) -> Iterator[Path]:
     """The team's snapshot repository, locked: git's index takes one writer."""
     folder = root(slug)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -129,22 +130,22 @@ def _snapshots(slug: str) -> Iterator[Path]:
         fcntl.flock(lock, fcntl.LOCK_EX)
         store = folder / "snapshots.git"
         if not store.is_dir():
-            _run(["git", "init", "--quiet", "--bare", str(store)])
+            run_git(["git", "init", "--quiet", "--bare", str(store)])
         yield store
 
 
 def snapshot(slug: str, workspace: str) -> str:
     """Keep the workspace as it is now; returns the snapshot's id, or "" where git is missing or fails."""
-    with _snapshots(slug) as store:
+    with snapshots(slug) as store:
         git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={workspace}", "-C", workspace]
-        if _run([*git, "add", "-A", "--", "."]).returncode:
+        if run_git([*git, "add", "-A", "--", "."]).returncode:
             return ""
-        tree = _run([*git, "write-tree"])
-        commit = _run([*git, "commit-tree", tree.stdout.strip(), "-m", "snapshot"]) if not tree.returncode else tree
+        tree = run_git([*git, "write-tree"])
+        commit = run_git([*git, "commit-tree", tree.stdout.strip(), "-m", "snapshot"]) if not tree.returncode else tree
         if commit.returncode:
             return ""
         name = commit.stdout.strip()
-        _run([*git, "update-ref", f"refs/snapshots/{name}", name])
+        run_git([*git, "update-ref", f"refs/snapshots/{name}", name])
         return name
 
 
@@ -152,11 +153,11 @@ def diff(slug: str, old: str, new: str) -> dict[str, object]:
     """Return {"files": [...], "summary": "3 files changed, …", "patch": text, "cut": bool} between two snapshots."""
     if not old or not new:
         return {"files": [], "summary": "not available: git is not installed", "patch": "", "cut": False}
-    with _snapshots(slug) as store:
+    with snapshots(slug) as store:
         git = ["git", f"--git-dir={store}", "-c", "core.quotepath=off"]
-        names = _run([*git, "diff", "--name-only", old, new]).stdout.splitlines()
-        summary = _run([*git, "diff", "--shortstat", old, new]).stdout.strip()
-        patch = clean(_run([*git, "diff", "--no-color", old, new]).stdout)
+        names = run_git([*git, "diff", "--name-only", old, new]).stdout.splitlines()
+        summary = run_git([*git, "diff", "--shortstat", old, new]).stdout.strip()
+        patch = clean(run_git([*git, "diff", "--no-color", old, new]).stdout)
     return {
         "files": names[:200],
         "summary": summary or "no file changed",
@@ -170,7 +171,7 @@ def restore(slug: str, workspace: str, snapshot_id: str, files: list[str]) -> li
     base, done = Path(workspace).resolve(), []
     if not snapshot_id:
         return []
-    with _snapshots(slug) as store:
+    with snapshots(slug) as store:
         for name in files:
             target = (base / name).resolve()
             if not target.is_relative_to(base) or target == base:
@@ -183,11 +184,11 @@ def restore(slug: str, workspace: str, snapshot_id: str, files: list[str]) -> li
 
 def _put_back(store: Path, base: Path, snapshot_id: str, relative: Path) -> bool:
     git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={base}", "-C", str(base)]
-    kind = _run([*git, "cat-file", "-t", f"{snapshot_id}:{relative}"]).stdout.strip()
+    kind = run_git([*git, "cat-file", "-t", f"{snapshot_id}:{relative}"]).stdout.strip()
     if kind == "blob":
-        return _run([*git, "checkout", snapshot_id, "--", f":(literal){relative}"]).returncode == 0
+        return run_git([*git, "checkout", snapshot_id, "--", f":(literal){relative}"]).returncode == 0
     # what the workspace's own .gitignore names is in no snapshot: it may have been there before, so it stays
-    ignored = _run([*git, "check-ignore", "-q", "--", str(relative)]).returncode == 0
+    ignored = run_git([*git, "check-ignore", "-q", "--", str(relative)]).returncode == 0
     target = base / relative
     if kind or ignored or not target.is_file():
         return False
