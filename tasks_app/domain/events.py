@@ -16,6 +16,7 @@ class EventKind(StrEnum):
     TEAM_STOPPED = "team.stopped"
     TEAM_ARCHIVED = "team.archived"
     TEAM_RESTORED = "team.restored"
+    TEAM_IMPORTED = "team.imported"
     TASK_CREATED = "task.created"
     TASK_EDITED = "task.edited"
     TASK_CLAIMED = "task.claimed"
@@ -69,6 +70,7 @@ EVENT_DATA: dict[EventKind, str] = {
     EventKind.TEAM_STOPPED: "",
     EventKind.TEAM_ARCHIVED: "",
     EventKind.TEAM_RESTORED: "",
+    EventKind.TEAM_IMPORTED: "name, exported_at",
     EventKind.TASK_CREATED: "title, depends_on",
     EventKind.TASK_EDITED: "fields",
     EventKind.TASK_CLAIMED: "agent, run, attempt",

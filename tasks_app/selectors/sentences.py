@@ -198,6 +198,7 @@ SENTENCES: Mapping[str, Say] = {
     EventKind.TEAM_STOPPED: always("{who} stopped the team {team}"),
     EventKind.TEAM_ARCHIVED: always("{who} archived the team {team}"),
     EventKind.TEAM_RESTORED: always("{who} brought the team {team} back from the archive"),
+    EventKind.TEAM_IMPORTED: always("{who} imported the team {team} from a file; it is paused"),
     EventKind.TASK_CREATED: _task_created,
     EventKind.TASK_EDITED: _task_edited,
     EventKind.TASK_CLAIMED: always("{agent} took {task}{attempt}"),
