@@ -1,5 +1,6 @@
 """A team with something of everything, its file, and what is stored of a team in a form that can be compared."""
 
+import hashlib
 import io
 import json
 import zipfile
@@ -31,8 +32,9 @@ def full(**team):
     make.DecisionFactory(run=run, kind="escalation", payload=payload)
     first = make.MessageFactory(team=team, sender=crew.agents[0], recipient=crew.agents[1])
     make.MessageFactory(team=team, sender=crew.agents[1], recipient=crew.agents[0], reply_to=first, delivered_run=run.pk)
-    context.share(team.pk, name="large", value="x" * 10 * 2**20 if team.goal == "large" else "x" * 2**17, by=context.Writer("user:lead"))
-    context.share(team.pk, name="small", value={"in": folder}, by=context.Writer("user:lead"))
+    by = context.Writer("user:lead")
+    context.share(team.pk, name="large", value="x" * (10 * 2**20 - 2 if team.goal == "large" else 2**17), by=by)
+    context.share(team.pk, name="small", value={"in": folder}, by=by)
     make.CheckpointFactory(team=team, run_id=run.pk, data={"runs": [{"id": run.pk, "session_id": session}]})
     line = {"type": "user", "uuid": "u1", "sessionId": session, "cwd": folder, "message": {"content": "\ud800 \0 " + run.pk}}
     make.TranscriptEntryFactory(session_id=session, uuid="u1", entry=json.dumps(line))
@@ -60,14 +62,15 @@ def changed(file: io.BytesIO, change: Callable[[dict[str, bytes]], None]) -> io.
 
 
 def packed(members: dict[str, bytes]) -> io.BytesIO:
-    manifest = json.loads(members.get("manifest.json") or "{}")
+    raw = members.get("manifest.json", b"")
+    manifest = json.loads(raw) if raw.startswith(b"{") else {}
     for name, data in members.items():
         if name in manifest.get("members", {}):
-            manifest["members"][name] |= {"sha256": __import__("hashlib").sha256(data).hexdigest(), "size": len(data)}
+            manifest["members"][name] |= {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
         for name, data in members.items():
-            made.writestr(name, json.dumps(manifest) if name == "manifest.json" else data)
+            made.writestr(name, json.dumps(manifest) if name == "manifest.json" and manifest else data)
     out.seek(0)
     return out
 
