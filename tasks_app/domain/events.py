@@ -17,6 +17,7 @@ class EventKind(StrEnum):
     TEAM_ARCHIVED = "team.archived"
     TEAM_RESTORED = "team.restored"
     TEAM_DECIDES = "team.decides"
+    TEAM_IMPORTED = "team.imported"
     TASK_CREATED = "task.created"
     TASK_EDITED = "task.edited"
     TASK_SPLIT = "task.split"
@@ -79,6 +80,7 @@ EVENT_DATA: dict[EventKind, str] = {
     EventKind.TEAM_ARCHIVED: "",
     EventKind.TEAM_RESTORED: "",
     EventKind.TEAM_DECIDES: "the settings that changed",
+    EventKind.TEAM_IMPORTED: "name, exported_at",
     EventKind.TASK_CREATED: "title, depends_on",
     EventKind.TASK_EDITED: "fields",
     EventKind.TASK_SPLIT: "parts",

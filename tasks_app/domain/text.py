@@ -49,6 +49,11 @@ def clean_json(value: Any) -> Any:
     return _walk(value, clean, 0)
 
 
+def change_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """Return plain JSON with every text and key changed."""
+    return _walk(value, change, 0)
+
+
 def _walk(value: Any, change: Callable[[str], str], depth: int) -> Any:
     if isinstance(value, str):
         return change(value)

@@ -214,6 +214,7 @@ SENTENCES: Mapping[str, Say] = {
     EventKind.TEAM_ARCHIVED: always("{who} archived the team {team}"),
     EventKind.TEAM_RESTORED: always("{who} brought the team {team} back from the archive"),
     EventKind.TEAM_DECIDES: lambda e: told("{who} changed who decides what in {team}", _settings(e)),
+    EventKind.TEAM_IMPORTED: always("{who} imported the team {team} from a file; it is paused"),
     EventKind.TASK_CREATED: _task_created,
     EventKind.TASK_EDITED: _task_edited,
     EventKind.TASK_SPLIT: because("{who} split {task}", "parts"),

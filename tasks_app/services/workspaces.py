@@ -41,7 +41,7 @@ def prepare(slug: str, *, source: str, mode: str, ref: str | None, base: Path, s
     where another team of that name has it already; then nothing is left behind.
     """
     folder = source_folder(source, base)
-    _claim(slug)
+    claim(slug)
     try:
         return _fill(slug, folder, mode=mode, ref=ref, scratch=scratch)
     except Exception:
@@ -71,7 +71,7 @@ def _fill(slug: str, folder: Path | None, *, mode: str, ref: str | None, scratch
     return work
 
 
-def _claim(slug: str) -> None:
+def claim(slug: str) -> None:
     """The folder is what makes a name this team's own while it is being made: of two that start at once, one gets it."""
     try:
         root(slug).mkdir(parents=True, mode=0o700)
@@ -97,14 +97,15 @@ def _copy(folder: Path, work: Path) -> None:
 def _clone(folder: Path, work: Path, ref: str | None, slug: str) -> None:
     if ref and not re.fullmatch(r"[\w][\w./-]*", ref):
         raise Invalid(f"“{ref}” is not a branch, tag or commit.", field="workspace.ref")
-    done = _run(["git", "clone", "--quiet", "--no-hardlinks", "--", str(folder), str(work)])
+    done = run_git(["git", "clone", "--quiet", "--no-hardlinks", "--", str(folder), str(work)])
     if done.returncode == 0:
-        done = _run(["git", "-C", str(work), "checkout", "--quiet", "-b", f"crewdesk/{slug}", *([ref] if ref else [])])
+        done = run_git(["git", "-C", str(work), "checkout", "--quiet", "-b", f"crewdesk/{slug}", *([ref] if ref else [])])
     if done.returncode:
         raise Invalid(f"The repository cannot be cloned: {done.stderr.strip()[:300]}", field="workspace.path")
 
 
-def _run(command: list[str], *, stdin: str | None = None, **env: str) -> subprocess.CompletedProcess[str]:
+def run_git(command: list[str], *, stdin: str | None = None, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run git without any configuration but ours; code 127 where it is not there or takes too long."""
     clean_env = {
         "PATH": os.environ.get("PATH", ""),
         "HOME": str(settings.HOME),
@@ -128,7 +129,7 @@ def _run(command: list[str], *, stdin: str | None = None, **env: str) -> subproc
 
 
 @contextmanager
-def _snapshots(slug: str) -> Iterator[Path]:
+def snapshots(slug: str) -> Iterator[Path]:
     """The team's snapshot repository, locked: git's index takes one writer."""
     folder = root(slug)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -136,22 +137,22 @@ def _snapshots(slug: str) -> Iterator[Path]:
         fcntl.flock(lock, fcntl.LOCK_EX)
         store = folder / "snapshots.git"
         if not store.is_dir():
-            _run(["git", "init", "--quiet", "--bare", str(store)])
+            run_git(["git", "init", "--quiet", "--bare", str(store)])
         yield store
 
 
 def snapshot(slug: str, workspace: str) -> str:
     """Keep the workspace as it is now; returns the snapshot's id, or "" where git is missing or fails."""
-    with _snapshots(slug) as store:
+    with snapshots(slug) as store:
         git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={workspace}", "-C", workspace]
-        if _run([*git, "add", "-A", "--", "."]).returncode:
+        if run_git([*git, "add", "-A", "--", "."]).returncode:
             return ""
-        tree = _run([*git, "write-tree"])
-        commit = _run([*git, "commit-tree", tree.stdout.strip(), "-m", "snapshot"]) if not tree.returncode else tree
+        tree = run_git([*git, "write-tree"])
+        commit = run_git([*git, "commit-tree", tree.stdout.strip(), "-m", "snapshot"]) if not tree.returncode else tree
         if commit.returncode:
             return ""
         name = commit.stdout.strip()
-        _run([*git, "update-ref", f"refs/snapshots/{name}", name])
+        run_git([*git, "update-ref", f"refs/snapshots/{name}", name])
         return name
 
 
@@ -159,11 +160,11 @@ def diff(slug: str, old: str, new: str) -> dict[str, object]:
     """Return {"files": [...], "summary": "3 files changed, …", "patch": text, "cut": bool} between two snapshots."""
     if not old or not new:
         return {"files": [], "summary": "not available: git is not installed", "patch": "", "cut": False}
-    with _snapshots(slug) as store:
+    with snapshots(slug) as store:
         git = ["git", f"--git-dir={store}", "-c", "core.quotepath=off"]
-        names = _run([*git, "diff", "--name-only", old, new]).stdout.splitlines()
-        summary = _run([*git, "diff", "--shortstat", old, new]).stdout.strip()
-        patch = clean(_run([*git, "diff", "--no-color", old, new]).stdout)
+        names = run_git([*git, "diff", "--name-only", old, new]).stdout.splitlines()
+        summary = run_git([*git, "diff", "--shortstat", old, new]).stdout.strip()
+        patch = clean(run_git([*git, "diff", "--no-color", old, new]).stdout)
     return {
         "files": names[:200],
         "summary": summary or "no file changed",
@@ -177,7 +178,7 @@ def restore(slug: str, workspace: str, snapshot_id: str, files: list[str]) -> li
     base, done = Path(workspace).resolve(), []
     if not snapshot_id:
         return []
-    with _snapshots(slug) as store:
+    with snapshots(slug) as store:
         for name in files:
             target = (base / name).resolve()
             if not target.is_relative_to(base) or target == base:
@@ -190,11 +191,11 @@ def restore(slug: str, workspace: str, snapshot_id: str, files: list[str]) -> li
 
 def _put_back(store: Path, base: Path, snapshot_id: str, relative: Path) -> bool:
     git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={base}", "-C", str(base)]
-    kind = _run([*git, "cat-file", "-t", f"{snapshot_id}:{relative}"]).stdout.strip()
+    kind = run_git([*git, "cat-file", "-t", f"{snapshot_id}:{relative}"]).stdout.strip()
     if kind == "blob":
-        return _run([*git, "checkout", snapshot_id, "--", f":(literal){relative}"]).returncode == 0
+        return run_git([*git, "checkout", snapshot_id, "--", f":(literal){relative}"]).returncode == 0
     # what the workspace's own .gitignore names is in no snapshot: it may have been there before, so it stays
-    ignored = _run([*git, "check-ignore", "-q", "--", str(relative)]).returncode == 0
+    ignored = run_git([*git, "check-ignore", "-q", "--", str(relative)]).returncode == 0
     target = base / relative
     if kind or ignored or not target.is_file():
         return False
@@ -204,18 +205,18 @@ def _put_back(store: Path, base: Path, snapshot_id: str, relative: Path) -> bool
 
 def tree(slug: str, snapshot_id: str) -> str:
     """Return what names the files of a snapshot: equal for equal files."""
-    with _snapshots(slug) as store:
-        return _run(["git", f"--git-dir={store}", "rev-parse", f"{snapshot_id}^{{tree}}"]).stdout.strip()
+    with snapshots(slug) as store:
+        return run_git(["git", f"--git-dir={store}", "rev-parse", f"{snapshot_id}^{{tree}}"]).stdout.strip()
 
 
 def changed(slug: str, old: str, new: str) -> list[tuple[str, str]]:
     """Return (letter, file) of all that differs between two snapshots: A only in the new one, D only in the old, M in both."""
-    with _snapshots(slug) as store:
+    with snapshots(slug) as store:
         return _changed(store, old, new)
 
 
 def _changed(store: Path, old: str, new: str) -> list[tuple[str, str]]:
-    done = _run(["git", f"--git-dir={store}", "diff", "--no-renames", "--name-status", "-z", old, new])
+    done = run_git(["git", f"--git-dir={store}", "diff", "--no-renames", "--name-status", "-z", old, new])
     if done.returncode:
         raise Conflict("The snapshot of the files is damaged or gone; nothing was changed.")
     words = done.stdout.split("\0")[:-1]
@@ -225,7 +226,7 @@ def _changed(store: Path, old: str, new: str) -> list[tuple[str, str]]:
 def rewind(slug: str, workspace: str, now: str, target: str) -> int:
     """Put every file that differs from `now` back to `target`; returns how many. Ignored files stay. Raises `Conflict`."""
     base = Path(workspace).resolve()
-    with _snapshots(slug) as store:
+    with snapshots(slug) as store:
         differing = _changed(store, now, target)
         for letter, name in differing:
             if letter == "D":
@@ -233,7 +234,7 @@ def rewind(slug: str, workspace: str, now: str, target: str) -> int:
         back = "\0".join(name for letter, name in differing if letter != "D")
         git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={base}", "-C", str(base), "--literal-pathspecs"]
         command = [*git, "checkout", "--quiet", target, "--pathspec-from-file=-", "--pathspec-file-nul"]
-        done = _run(command, stdin=back) if back else None
+        done = run_git(command, stdin=back) if back else None
     if done is not None and done.returncode:
         raise Conflict(f"The files could not be put back, so they are as they were: {done.stderr.strip()[:200]}")
     return len(differing)
@@ -253,48 +254,50 @@ def _unlink(base: Path, name: str) -> None:
 
 def holds(slug: str, snapshot_id: str) -> bool:
     """Whether the team's snapshots have this one whole."""
-    with _snapshots(slug) as store:
-        return _run(["git", f"--git-dir={store}", "rev-parse", "--quiet", "--verify", f"{snapshot_id}^{{tree}}"]).returncode == 0
+    with snapshots(slug) as store:
+        return (
+            run_git(["git", f"--git-dir={store}", "rev-parse", "--quiet", "--verify", f"{snapshot_id}^{{tree}}"]).returncode == 0
+        )
 
 
 def changes(slug: str, workspace: str, snapshot_id: str) -> list[tuple[str, str]]:
     """Return what going back to a snapshot would do to the files as they are: (`back` | `changed` | `removed`, path)."""
     words = {"A": "removed", "D": "back"}
-    with _snapshots(slug) as store:
+    with snapshots(slug) as store:
         git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={workspace}", "-C", workspace]
-        if _run([*git, "add", "-A", "--", "."]).returncode:
+        if run_git([*git, "add", "-A", "--", "."]).returncode:
             return []
-        listed = _run([*git, "diff", "--cached", "--no-renames", "--name-status", "-z", snapshot_id]).stdout.split("\0")
+        listed = run_git([*git, "diff", "--cached", "--no-renames", "--name-status", "-z", snapshot_id]).stdout.split("\0")
     return [(words.get(kind[:1], "changed"), clean(path)) for kind, path in zip(listed[::2], listed[1::2], strict=False)]
 
 
 def mixed(slug: str, snapshot_id: str, other: str, workspace: str, files: Sequence[str]) -> str:
     """Make a snapshot: `snapshot_id` with these files as they are in `other` (absent there: gone). Returns its id or ""."""
     base = Path(workspace).resolve()
-    with _snapshots(slug) as store:
+    with snapshots(slug) as store:
         git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={base}", "-C", str(base)]
-        if _run([*git, "read-tree", "--reset", snapshot_id]).returncode:
+        if run_git([*git, "read-tree", "--reset", snapshot_id]).returncode:
             return ""
         for name in files:
             target = (base / name).resolve()
             if target.is_relative_to(base) and target != base:
                 _take(git, other, str(target.relative_to(base)))
-        tree = _run([*git, "write-tree"]).stdout.strip()
-        made = _run([*git, "commit-tree", tree, "-m", "snapshot"]).stdout.strip() if tree else ""
-        _run([*git, "read-tree", "--reset", snapshot_id])
+        tree = run_git([*git, "write-tree"]).stdout.strip()
+        made = run_git([*git, "commit-tree", tree, "-m", "snapshot"]).stdout.strip() if tree else ""
+        run_git([*git, "read-tree", "--reset", snapshot_id])
         if made:
-            _run([*git, "update-ref", f"refs/snapshots/{made}", made])
+            run_git([*git, "update-ref", f"refs/snapshots/{made}", made])
         return made
 
 
 def _take(git: Sequence[str], other: str, path: str) -> None:
     """Let the index have a file as it is in a snapshot."""
-    found = _run([*git, "ls-tree", "-z", other, "--", f":(top,literal){path}"]).stdout.rstrip("\0")
+    found = run_git([*git, "ls-tree", "-z", other, "--", f":(top,literal){path}"]).stdout.rstrip("\0")
     mode, kind, name = [*found.partition("\t")[0].split(" "), "", "", ""][:3]
     if kind == "blob":
-        _run([*git, "update-index", "--add", "--cacheinfo", f"{mode},{name},{path}"])
+        run_git([*git, "update-index", "--add", "--cacheinfo", f"{mode},{name},{path}"])
     else:
-        _run([*git, "update-index", "--force-remove", "--", path])
+        run_git([*git, "update-index", "--force-remove", "--", path])
 
 
 def put_back(slug: str, workspace: str, *, due: Callable[[], str], done: Callable[[str], object]) -> bool:
@@ -303,12 +306,12 @@ def put_back(slug: str, workspace: str, *, due: Callable[[], str], done: Callabl
     Both are called while nobody else takes or restores a snapshot, so that it is done once. What the workspace's own .gitignore
     names is in no snapshot and stays; its `.git` is never touched.
     """
-    with _snapshots(slug) as store:
+    with snapshots(slug) as store:
         wanted = due()
         if not wanted:
             return True
         git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={workspace}", "-C", workspace]
-        if _run([*git, "add", "-A", "--", "."]).returncode or _run([*git, "read-tree", "--reset", "-u", wanted]).returncode:
+        if run_git([*git, "add", "-A", "--", "."]).returncode or run_git([*git, "read-tree", "--reset", "-u", wanted]).returncode:
             return False
         done(wanted)
         return True

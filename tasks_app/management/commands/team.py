@@ -1,4 +1,4 @@
-"""`manage.py team`: start a team from a plan, see it, pause, resume and stop it, archive and restore it."""
+"""`manage.py team`: start a team from a plan, see it, pause, resume and stop it, archive, restore, export and import it."""
 
 import shlex
 import time
@@ -14,7 +14,19 @@ from django.utils import timezone
 
 from tasks_app.domain import plan as plans
 from tasks_app.domain.errors import Invalid
-from tasks_app.management import credentials, desk, how_it_goes, lead, missing, plan_files, prepare, sign_in, status, words
+from tasks_app.management import (
+    credentials,
+    desk,
+    how_it_goes,
+    lead,
+    missing,
+    plan_files,
+    prepare,
+    sign_in,
+    status,
+    team_files,
+    words,
+)
 from tasks_app.management.cli import DeskCommand, actor, find_team
 from tasks_app.management.scripted import ScriptedLead
 from tasks_app.management.unattended import End, Ending, Watch
@@ -23,7 +35,10 @@ from tasks_app.selectors import access, teams
 from tasks_app.selectors import how_it_goes as reports
 from tasks_app.services import actions
 
-VERBS = ("start", "check", "wait", "status", "how-it-goes", "list", "pause", "resume", "stop", "archive", "restore", "schema")
+VERBS = (
+    *("start", "check", "wait", "status", "how-it-goes", "list", "pause", "resume", "stop", "archive", "restore"),
+    *("export", "import", "schema"),
+)
 
 
 class Command(DeskCommand):
@@ -50,6 +65,7 @@ class Command(DeskCommand):
         wait = verbs.add_parser("wait", help="wait for the end of a team that was started before")
         wait.add_argument("team", help="address or name of the team")
         self._add_waiting(wait)
+        team_files.add_arguments(verbs, self.add_json)
         every = verbs.add_parser("list", help="every team")
         every.add_argument("--archived", action="store_true", help="those that were put aside instead")
         self.add_json(every)
@@ -78,6 +94,8 @@ class Command(DeskCommand):
         if verb == "schema":
             self.print_json(plans.json_schema())
             return 0
+        if verb in team_files.VERBS:
+            return self._say(team_files.VERBS[verb](given), given["json"])
         return self._one(verb, given)
 
     def _start(self, given: dict[str, Any]) -> int:
@@ -174,6 +192,13 @@ class Command(DeskCommand):
             self.show(status.as_text(facts))
             self.stdout.write(f"\n{ending.why} ({elapsed_s:.0f} s)\nFiles: {facts.team.workspace}")
         return int(ending.end)
+
+    def _say(self, said: team_files.Said, as_json: bool) -> int:
+        if as_json:
+            self.print_json(said.facts)
+        else:
+            self.stdout.write(said.text)
+        return 0
 
     def _list(self, as_json: bool) -> int:
         found = teams.visible(list(access.team_ids()))

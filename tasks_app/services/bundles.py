@@ -1,0 +1,93 @@
+"""A workspace as git bundles: its snapshots, and the repository of a team that has one; written to files and read again."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from tasks_app.domain.errors import Invalid
+from tasks_app.domain.team_file import REPOSITORY, SNAPSHOTS, refuse
+from tasks_app.services import workspaces
+
+REFS = "refs/snapshots/*"
+
+
+def keep(slug: str, workspace: str, folder: Path) -> tuple[str, list[str]]:
+    """Snapshot the workspace and write everything that was ever kept of it; returns the snapshot and the members written.
+
+    ("", []) where git is not there or the workspace is gone: the file then has no files.
+    """
+    head = workspaces.snapshot(slug, workspace) if Path(workspace).is_dir() else ""
+    if not head:
+        return "", []
+    with workspaces.snapshots(slug) as store:
+        done = _git(store, "bundle", "create", "--quiet", str(folder / Path(SNAPSHOTS).name), "--glob=" + REFS)
+    if done.returncode:
+        return "", []
+    return head, [SNAPSHOTS, *([REPOSITORY] if _keep_repository(Path(workspace), folder) else [])]
+
+
+def branch(workspace: str) -> str:
+    """Return the branch that the team's own repository is on; "" where it has none."""
+    found = workspaces.run_git(["git", "-C", workspace, "symbolic-ref", "--short", "-q", "HEAD"]).stdout.strip()
+    return found if (Path(workspace) / ".git").is_dir() and re.fullmatch(r"\w[\w./-]{0,199}", found) else ""
+
+
+def _keep_repository(work: Path, folder: Path) -> bool:
+    """The team's own repository; one without a commit has nothing to keep."""
+    if not (work / ".git").is_dir():
+        return False
+    target = str(folder / Path(REPOSITORY).name)
+    return workspaces.run_git(["git", "-C", str(work), "bundle", "create", "--quiet", target, "--all"]).returncode == 0
+
+
+def put_back(slug: str, folder: Path, *, head: str, branch: str) -> None:
+    """Make the workspace of a team from the bundles in `folder`. Raises `Invalid` where git does not take them."""
+    work = workspaces.root(slug) / "work"
+    repository = folder / Path(REPOSITORY).name
+    if repository.is_file():
+        _clone(repository, work, branch)
+    work.mkdir(mode=0o700, exist_ok=True)
+    snapshots = folder / Path(SNAPSHOTS).name
+    if not snapshots.is_file():
+        return
+    with workspaces.snapshots(slug) as store:
+        fetched = _git(store, "-c", "transfer.fsckObjects=true", "fetch", "--quiet", str(snapshots), f"{REFS}:{REFS}")
+        _must(fetched, SNAPSHOTS)
+        if head:
+            _check_out(store, work, head)
+
+
+def _clone(bundle: Path, work: Path, branch: str) -> None:
+    on = ["--branch", branch] if branch else []
+    _must(workspaces.run_git(["git", "clone", "--quiet", "--no-checkout", *on, "--", str(bundle), str(work)]), REPOSITORY)
+    workspaces.run_git(["git", "-C", str(work), "remote", "remove", "origin"])
+    _must(workspaces.run_git(["git", "-C", str(work), "reset", "--quiet"]), REPOSITORY)
+
+
+def _check_out(store: Path, work: Path, head: str) -> None:
+    index = store / "import.index"
+    place = [f"--work-tree={work}", "-C", str(work)]
+    try:
+        for words in (["read-tree", f"{head}^{{tree}}"], ["checkout-index", "--all", "--force"]):
+            _must(_git(store, *place, *words, index=index), SNAPSHOTS)
+    finally:
+        index.unlink(missing_ok=True)
+
+
+def _git(store: Path, *words: str, index: Path | None = None) -> subprocess.CompletedProcess[str]:
+    env = {"GIT_INDEX_FILE": str(index)} if index else {}
+    return workspaces.run_git(["git", f"--git-dir={store}", *words], **env)
+
+
+def _must(done: subprocess.CompletedProcess[str], member: str) -> None:
+    if done.returncode == 127 and not shutil.which("git"):
+        raise Invalid("git is not installed here: the files of the team cannot be unpacked. Install git.", field="file")
+    if done.returncode:
+        raise refuse(f"git does not take it: {done.stderr.strip()[:200]}", path=member)
+
+
+def commits(slug: str) -> set[str]:
+    """Return the ids of every snapshot that is kept."""
+    with workspaces.snapshots(slug) as store:
+        return set(_git(store, "for-each-ref", "--format=%(objectname)", REFS.rstrip("/*")).stdout.split())
