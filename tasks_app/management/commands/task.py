@@ -62,7 +62,7 @@ class Command(DeskCommand):
         view = task_view.read(card.pk)
         if view is None:
             raise NotFound(f"{card.label} does not exist any more.", field="task")
-        return self._tell(task_view.as_json(view), task_view.as_lines(view), as_json=given["json"])
+        return self._tell(task_view.as_json(view), list(task_view.as_lines(view)), as_json=given["json"])
 
     def _tell(self, found: Any, lines: list[str], *, as_json: bool) -> int:
         if as_json:
