@@ -53,7 +53,6 @@ def build(run_id: str, fence: int) -> Prepared:
         _clear_half_fork(run, fence)
     carried = "" if resumes or fork else carried_session(task, agent, rehearsal=team.rehearsal)
     closed = deliveries.undelivered(run_id)
-    plan_mode = (task.plan_mode if task.plan_mode is not None else agent.plan_mode) and not _plan_is_over(run, closed)
     home = home_of(run_id, fence)
     _remove_homes(run_id, upto=fence)
     key, url = _register(run, fence) if team.rehearsal else (None, None)
@@ -70,11 +69,8 @@ def build(run_id: str, fence: int) -> Prepared:
         workspace=team.workspace,
         home=str(home),
         model=run.model_override or agent.model or None,
-        plan_mode=plan_mode,
-        session_id=run.session_id if resumes else carried or None,
-        new_session_id=run.session_id if fork else str(uuid.uuid4()),
-        fork_of=fork.get("session", ""),
-        fork_at=fork.get("message", ""),
+        plan_mode=_plans(run, closed),
+        **_session(run, fork, carried, resumes=resumes),
         tools=registry.specs(lead=is_lead(agent.role)),
         refuses_unsettled=_refuses_unsettled(team),
         builtin_tools=tuple(agent.tools) if agent.tools is not None else None,
@@ -98,6 +94,22 @@ def _clear_half_fork(run: Any, fence: int) -> None:
     """An earlier life may have died while the beginning was copied: it is copied whole, once more, under the same id."""
     with runs.holding(run.pk, fence):
         transcripts.drop(run.session_id)
+
+
+def _session(run: Any, fork: dict[str, Any], carried: str, *, resumes: bool) -> dict[str, Any]:
+    """Which session the life goes on in, or the id of a new one and where that branches off."""
+    return {
+        "session_id": run.session_id if resumes else carried or None,
+        "new_session_id": run.session_id if fork else str(uuid.uuid4()),
+        "fork_of": fork.get("session", ""),
+        "fork_at": fork.get("message", ""),
+    }
+
+
+def _plans(run: Any, closed: list[Any]) -> bool:
+    """Whether the agent only plans until its plan is approved: as the task says, else as the agent does."""
+    wanted = run.task.plan_mode if run.task.plan_mode is not None else run.agent.plan_mode
+    return bool(wanted) and not _plan_is_over(run, closed)
 
 
 def _plan_is_over(run: Any, closed: list[Any]) -> bool:

@@ -44,7 +44,15 @@ def test_after_enough_retries_a_person_is_asked():
 
 @pytest.mark.parametrize("reason", list(Reason))
 def test_every_reason_is_said_to_count_or_not(reason):
-    uncounted = {Reason.RATE_LIMITED, Reason.OVERLOADED, Reason.PARKED, Reason.INTERRUPTED, Reason.SUPERSEDED, Reason.STOPPED}
+    uncounted = {
+        Reason.RATE_LIMITED,
+        Reason.OVERLOADED,
+        Reason.PARKED,
+        Reason.INTERRUPTED,
+        Reason.SUPERSEDED,
+        Reason.STOPPED,
+        Reason.BY_HAND,
+    }
     assert retry.counts(reason) is (reason not in uncounted)
     assert retry.is_transient(reason) is (reason in {Reason.RATE_LIMITED, Reason.OVERLOADED})
 
