@@ -25,6 +25,9 @@ SHOWN = (
 )  # fmt: skip
 """What an item says: a list of them reads nothing else, for what is asked may be long."""
 
+PERSONS = Q(decider=Decider.HUMAN.value)
+"""What nobody but a person decides on now: what the lead agent looks at is listed, and not counted as waiting for you."""
+
 
 @dataclass(frozen=True)
 class Item:
@@ -131,8 +134,8 @@ def _open_items(team_ids: Collection[int]) -> list[Item]:
 
 @once
 def counts(team_ids: Collection[int]) -> Mapping[int, Numbers]:
-    """Return how many decisions of each team wait; a team where none does is missing. One query."""
-    rows = Decision.objects.filter(team_id__in=team_ids, status=DecisionStatus.OPEN.value).order_by()
+    """Return how many decisions of each team wait for a person; a team where none does is missing. One query."""
+    rows = Decision.objects.filter(PERSONS, team_id__in=team_ids, status=DecisionStatus.OPEN.value).order_by()
     asleep = Count("pk", filter=Q(snoozed_until__gt=timezone.now()))
     return {team: Numbers(*found) for team, *found in rows.values_list("team_id").annotate(n=Count("pk"), asleep=asleep)}
 
@@ -147,7 +150,7 @@ def waiting(team_ids: Collection[int]) -> Waiting:
     """Return how much waits and what has waited longest, snoozed ones counted apart; two queries."""
     found = total(team_ids)
     asleep = Case(When(snoozed_until__gt=timezone.now(), then=1), default=0)
-    first = _open_rows(team_ids).order_by(asleep, "opened_at", "id").first() if found.open else None
+    first = _open_rows(team_ids).filter(PERSONS).order_by(asleep, "opened_at", "id").first() if found.open else None
     return Waiting(found.open, found.snoozed, _item(first, {}) if first else None)
 
 

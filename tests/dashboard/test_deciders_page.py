@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from tasks_app.domain.deciders import Settings, Subject
 from tasks_app.models import Event, Team
+from tasks_app.selectors import inbox
 from tasks_app.services import deciding
 from tests import factories as make
 from tests.dashboard.conftest import words_of
@@ -76,3 +77,5 @@ def test_the_card_says_that_the_lead_agent_has_it_and_can_still_be_answered(desk
     assert "The lead agent is looking at it" in text
     assert "Handed on" not in text
     assert "with the lead agent" in words_of(desk.get(reverse("inbox")))
+    assert inbox.waiting([team.pk]).count == 0, "it does not wait for you"
+    assert len(inbox.open_items([team.pk])) == 1

@@ -52,8 +52,7 @@ def test_what_comes_together_wakes_it_once_and_is_in_the_inbox_from_the_start(cr
     scheduling.tick(crew.team.pk)
     run = turn()
     assert (run.agent.name, run.task.title, run.pk[0]) == ("ada", "Decide: 2 requests", "l")
-    assert first.pk in run.task.description
-    assert second.pk in run.task.description
+    assert all(one.pk in run.task.description for one in (first, second))
     assert Event.objects.get(kind="lead.woken").data == {"agent": "ada", "decisions": [first.pk, second.pk]}
     assert Decision.objects.filter(status="open").count() == 2
 
