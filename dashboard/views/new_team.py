@@ -22,7 +22,7 @@ from tasks_app.domain.plan_model import Plan, Task
 from tasks_app.domain.task_review import Finding
 from tasks_app.management import credentials
 from tasks_app.selectors import estimates
-from tasks_app.services import actions, workspaces
+from tasks_app.services import actions
 
 AT_FIELDS = ("file", "base", "rehearsal")
 """Fields of the form at which the page says what is wrong with them; what is wrong with the plan stands in a table."""
@@ -68,7 +68,7 @@ def create(request: HttpRequest) -> HttpResponse:
             raise Forbidden(
                 "Only an administrator may name a folder of this machine. Leave out `workspace`: the team gets a new one."
             )
-        workspaces.source_folder(plan.workspace.path, source.base)
+        forms.check_workspace(plan, source, given)
         if not given.rehearsal and _must_rehearse():
             raise Invalid(
                 "There is no API key and no signed-in Claude Code: tick Rehearsal, or set ANTHROPIC_API_KEY.", field="rehearsal"

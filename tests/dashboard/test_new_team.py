@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
@@ -178,3 +179,22 @@ def test_the_preview_shows_every_command_that_the_server_will_run_and_what_the_l
     assert "Commands that the server will run" in html
     assert "<code>pytest -q &lt;b&gt;</code>" in html
     assert "one criterion is yours to judge" in html
+
+
+@pytest.mark.parametrize(
+    ("named", "where"), [("workspace: no-such-place", "workspace"), ("rehearsal: no-such-script.yaml", "rehearsal")]
+)
+def test_what_a_pasted_plan_names_and_is_not_there_is_told_where_it_can_be_mended(post, tmp_path, named, where):
+    get_user_model().objects.update(is_superuser=True)
+    plan = f"{PLAN}{named}\n"
+    line = plan.count("\n")
+    pasted = post(plan=plan, do="check", base="")
+    assert pasted.status_code == 422
+    assert f"named in line {line} of the plan ( {where} )" in words_of(pasted).replace("`", " ").replace("  ", " ")
+    assert "say here in which folder the plan lies" in words_of(pasted)
+    assert 'aria-describedby="error-base"' in html_of(pasted)
+    assert 'aria-describedby="error-rehearsal"' not in html_of(pasted)
+    placed = words_of(post(plan=plan, do="check", base=str(tmp_path)))
+    assert "The plan has 1 problem" in placed
+    assert f"{line} {where} The" in placed
+    assert "Correct it or the folder of the plan" in placed
