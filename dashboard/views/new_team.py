@@ -40,6 +40,7 @@ class Preview:
     shortest_min: float  # minutes along the longest chain, by the lower estimates
     longest_min: float
     workspace: str
+    short_budget: str  # why the budget will probably not do; empty: nothing speaks against it
     estimate: Total
     findings: tuple[Finding, ...]  # what could be written better; never in the way
     commands: tuple[tuple[str, str], ...]  # (task, command): what the server will run to check criteria
@@ -101,6 +102,7 @@ def preview(plan: Plan, base: Path, *, rehearsal: bool) -> Preview:
         longest_min=graph.critical_path(deps, {place: high for place, (_, high) in enumerate(windows)}).total,
         workspace=f"{how} {where}" if where else "a new, empty folder",
         estimate=estimates.of_plan(plan, rehearsal=rehearsal),
+        short_budget=estimates.short_budget(plan, rehearsal=rehearsal),
         findings=plans.review(plan),
         commands=tuple((task.title, one) for task in plan.tasks for one in criteria.commands(task.stored_criteria)),
         judged=sum(
