@@ -1,20 +1,31 @@
 """Reads the form of New team: the plan's text or file, the folder its relative paths mean, and whether to rehearse."""
 
+import contextlib
 import hashlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from django.http import HttpRequest
 
 from tasks_app.domain import plan as plans
-from tasks_app.domain.errors import Invalid, TooLarge
+from tasks_app.domain import plan_lines
+from tasks_app.domain.errors import Invalid, Problem, TooLarge
 from tasks_app.domain.plan_model import Plan
 from tasks_app.domain.text import clean
 from tasks_app.management import plan_files
+from tasks_app.services import workspaces
 from tasks_app.services.teams import Source
 from tasks_app.task_types import registry
 
 MAX_PLAN = 1_000_000
+
+
+NAMED: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "workspace.path": (("workspace", "path"), "Correct it or the folder of the plan, or leave it out for a new, empty folder."),
+    "rehearsal": (("rehearsal",), "Correct it or the folder of the plan, or leave it out for the built-in script."),
+}
+"""What of a plan lies on the disk, by the field of its error: where it stands in the plan, and how to mend it."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +66,32 @@ def check(given: Given) -> tuple[Plan, Source]:
     """Return the plan and its source; raises `Invalid` naming every problem at once."""
     plan = plans.parse(given.text, known_types=registry.PLANNED, source="The plan")
     base = _folder(given.base)
-    return plan, Source(given.text, base, plan_files.script_of(plan, base))
+    with _where_it_stands(given):
+        return plan, Source(given.text, base, plan_files.script_of(plan, base))
+
+
+def check_workspace(plan: Plan, source: Source, given: Given) -> None:
+    """Raise `Invalid` at its line, or at the folder of the plan, where the workspace is not there."""
+    with _where_it_stands(given):
+        workspaces.source_folder(plan.workspace.path, source.base)
+
+
+@contextlib.contextmanager
+def _where_it_stands(given: Given) -> Iterator[None]:
+    """What a plan names and is not there is told at its line; where no folder was given for the plan, at that field."""
+    try:
+        yield
+    except Invalid as problem:
+        if problem.field not in NAMED:
+            raise
+        path, fix = NAMED[problem.field]
+        document = plan_lines.read(given.text)
+        line, where = document.line(path), plan_lines.dotted(path if path in document.lines else path[:1])
+        if not given.base:
+            hint = f"It is named in line {line} of the plan (`{where}`): say here in which folder the plan lies."
+            raise Invalid(f"{problem.message} {hint}", field="base") from None
+        found = Problem(problem.message, path=where, line=line, fix=fix)
+        raise Invalid(problem.message, problems=(found,)) from None
 
 
 def _decoded(raw: bytes) -> str:

@@ -22,7 +22,7 @@ from tasks_app.domain.plan_model import Plan, Task
 from tasks_app.domain.task_review import Finding
 from tasks_app.management import credentials
 from tasks_app.selectors import estimates
-from tasks_app.services import actions, judges, workspaces
+from tasks_app.services import actions, judges
 
 AT_FIELDS = ("file", "base", "rehearsal")
 """Fields of the form at which the page says what is wrong with them; what is wrong with the plan stands in a table."""
@@ -40,6 +40,7 @@ class Preview:
     shortest_min: float  # minutes along the longest chain, by the lower estimates
     longest_min: float
     workspace: str
+    short_budget: str  # why the budget will probably not do; empty: nothing speaks against it
     estimate: Total
     findings: tuple[Finding, ...]  # what could be written better; never in the way
     commands: tuple[tuple[str, str], ...]  # (task, command): what the server will run to check criteria
@@ -69,7 +70,7 @@ def create(request: HttpRequest) -> HttpResponse:
                 "Only an administrator may name a folder of this machine. Leave out `workspace`: the team gets a new one."
             )
         judges.must_exist(plan)
-        workspaces.source_folder(plan.workspace.path, source.base)
+        forms.check_workspace(plan, source, given)
         if not given.rehearsal and _must_rehearse():
             raise Invalid(
                 "There is no API key and no signed-in Claude Code: tick Rehearsal, or set ANTHROPIC_API_KEY.", field="rehearsal"
@@ -102,6 +103,7 @@ def preview(plan: Plan, base: Path, *, rehearsal: bool) -> Preview:
         longest_min=graph.critical_path(deps, {place: high for place, (_, high) in enumerate(windows)}).total,
         workspace=f"{how} {where}" if where else "a new, empty folder",
         estimate=estimates.of_plan(plan, rehearsal=rehearsal),
+        short_budget=estimates.short_budget(plan, rehearsal=rehearsal),
         findings=plans.review(plan),
         commands=tuple((task.title, one) for task in plan.tasks for one in criteria.commands(task.stored_criteria)),
         judged=sum(

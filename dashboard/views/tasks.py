@@ -27,6 +27,7 @@ FIELDS = {
     "cancel": ["why"],
     "reopen": ["why"],
     "budget": ["usd", "tokens"],
+    "run_budget": ["usd", "tokens"],
 }
 """The fields of each form of the page at which it says what is wrong with them."""
 
@@ -128,6 +129,10 @@ def _settings(request: HttpRequest, pk: int, actor: str) -> dict[str, Act]:
         budgets.set_task(pk, usd=fields.money(post, "usd"), tokens=fields.count(post, "tokens"), actor=actor)
         return "The budget is set."
 
+    def run_budget() -> str:
+        budgets.set_task_runs(pk, usd=fields.money(post, "usd"), tokens=fields.count(post, "tokens"), actor=actor)
+        return "The budget of each attempt is set; it holds from the next one on."
+
     def revoke() -> str:
         rule = fields.pk(post, "rule")
         if rule is None or rule not in selector.rule_ids(pk):
@@ -143,7 +148,14 @@ def _settings(request: HttpRequest, pk: int, actor: str) -> dict[str, Act]:
     def move(up: bool) -> Act:
         return lambda: task_edits.move(pk, up=up, actor=actor)
 
-    return {"guidance": guidance, "budget": budget, "revoke": revoke, "up": move(True), "down": move(False)}
+    return {
+        "guidance": guidance,
+        "budget": budget,
+        "run_budget": run_budget,
+        "revoke": revoke,
+        "up": move(True),
+        "down": move(False),
+    }
 
 
 def _posted(request: HttpRequest) -> dict[str, Any]:

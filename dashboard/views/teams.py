@@ -87,6 +87,11 @@ def _acts(request: HttpRequest, found: selector.Identity, actor: str) -> dict[st
         budgets.set_team(found.pk, usd=usd, tokens=tokens, actor=actor)
         return "The budget is set."
 
+    def run_budget() -> str:
+        usd, tokens = fields.money(request.POST, "usd"), fields.count(request.POST, "tokens")
+        budgets.set_team_runs(found.pk, usd=usd, tokens=tokens, actor=actor)
+        return "The budget of each attempt is set; it holds from the next one on."
+
     def archive() -> str:
         team_service.archive(found.pk, actor=actor)
         return f"{found.name} is archived. The Overview lists it under Archived teams."
@@ -95,7 +100,8 @@ def _acts(request: HttpRequest, found: selector.Identity, actor: str) -> dict[st
         team_service.restore(found.pk, actor=actor)
         return f"{found.name} is back in the lists."
 
-    return {"pause": pause, "resume": resume, "stop": stop, "budget": budget, "archive": archive, "restore": restore}
+    acts = {"pause": pause, "resume": resume, "stop": stop, "archive": archive, "restore": restore}
+    return acts | {"budget": budget, "run_budget": run_budget}
 
 
 def _posted(request: HttpRequest) -> dict[str, Any]:

@@ -171,6 +171,24 @@ def total(estimates: Sequence[Estimate]) -> Total:
     return Total(tokens + Spread(creating, creating, creating), usd, len(costs), len(estimates), learned)
 
 
+LEAST_USD: Final = 0.10
+"""Less than this for each task of a plan is hardly enough for anything."""
+
+
+def short_of(expected: Total, *, usd: float | None, tokens: int | None) -> str:
+    """Return why a budget will probably not do for a plan, in a sentence; empty where nothing speaks against it."""
+    if tokens and expected.tokens.typical > tokens:
+        return f"Such tasks take about {expected.tokens.typical:,.0f} new tokens together; the budget is {tokens:,}."
+    if usd is None or not expected.tasks:
+        return ""
+    if expected.usd is not None and expected.usd.typical > usd:
+        return f"Such tasks cost about ${expected.usd.typical:,.2f} together; the budget is ${usd:,.2f}."
+    each = usd / expected.tasks
+    if expected.usd is None and each < LEAST_USD:
+        return f"The budget is ${usd:,.2f} for {expected.tasks:,} tasks: ${each:,.2f} for each."
+    return ""
+
+
 @dataclass(frozen=True)
 class Room:
     """Whether a task fits in what is left of an agent's context."""

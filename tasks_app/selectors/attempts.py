@@ -134,6 +134,8 @@ class TaskPage:
     completed_while_blocked_by: str
     budget_usd: Decimal | None
     budget_tokens: int | None
+    run_budget_usd: Decimal | None  # of each of its runs; None: as the team says
+    run_budget_tokens: int | None
     needs: tuple[Link, ...]
     dependants: tuple[Link, ...]
     rules: tuple[Rule, ...]
@@ -166,6 +168,8 @@ def page(task_id: int) -> TaskPage | None:
         completed_while_blocked_by=task.completed_while_blocked_by,
         budget_usd=task.budget_usd,
         budget_tokens=task.budget_tokens,
+        run_budget_usd=task.run_budget_usd,
+        run_budget_tokens=task.run_budget_tokens,
         needs=_links("needs", task_id=task_id),
         dependants=_links("task", needs_id=task_id),
         rules=tuple(

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import Exists, F, OuterRef, Q, Subquery, Sum
 
+from tasks_app.domain.budget import DEFAULT_TEAM_USD
 from tasks_app.domain.estimate import (
     Estimate,
     Finished,
@@ -15,6 +16,7 @@ from tasks_app.domain.estimate import (
     estimate,
     expected_minutes_of,
     room,
+    short_of,
     size_of,
     total,
 )
@@ -126,6 +128,13 @@ def of_plan(plan: Plan, *, rehearsal: bool) -> Total:
     """Return what all tasks of a plan will probably take together."""
     known = finished(rehearsal=rehearsal)
     return total([estimate(_of_plan(plan, task), known, expected_min=task.expected_minutes) for task in plan.tasks])
+
+
+def short_budget(plan: Plan, *, rehearsal: bool) -> str:
+    """Return why the budget of a plan will probably not do, in a sentence; empty where nothing speaks against it."""
+    own = plan.budget
+    usd = DEFAULT_TEAM_USD if own.usd is None and own.tokens is None else own.usd
+    return short_of(of_plan(plan, rehearsal=rehearsal), usd=None if usd is None else float(usd), tokens=own.tokens)
 
 
 def next_of(agent_id: int) -> NextTask | None:

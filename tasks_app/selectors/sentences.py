@@ -144,6 +144,7 @@ def _budget_level(entry: Entry) -> Said:
 
 BUDGETS: Mapping[str, str] = {
     "run": "the attempt{on}",
+    "runs": "each attempt{on}",
     "task": "{task}",
     "team": "the team {team}",
     "server": "the server for today",

@@ -4,6 +4,7 @@ import datetime as dt
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from decimal import Decimal
+from typing import Any
 
 from django.db.models import Count, Q
 
@@ -56,6 +57,7 @@ class TeamSummary:
     agents: int
     budget_usd: Decimal | None
     budget_tokens: int | None
+    run_budget: Mapping[str, Any]  # what each run may use: `usd`, `tokens`
     used_usd: Decimal | None  # None: never reported
     cost_partial: bool  # it has cost at least this
     used_tokens: int
@@ -252,6 +254,7 @@ def _summary(team: Team, counts: Counts, waiting: int, crew: Sequence[AgentCard]
         agents=len(crew),
         budget_usd=team.budget_usd,
         budget_tokens=team.budget_tokens,
+        run_budget=team.limits.get("run_budget") or {},
         used_usd=team.used_usd if team.cost_known else None,
         cost_partial=team.cost_partial,
         used_tokens=team.used_tokens,

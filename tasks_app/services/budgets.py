@@ -266,3 +266,25 @@ def set_task(task_id: int, *, usd: object, tokens: object, actor: str) -> None:
     events.lock(task.team_id)
     Task.objects.filter(pk=task_id).update(budget_usd=dollars, budget_tokens=count)
     _changed(task.team_id, scope="task", actor=actor, new=_words(dollars, count), task_id=task_id)
+
+
+@transaction.atomic
+def set_team_runs(team_id: int, *, usd: object, tokens: object, actor: str) -> None:
+    """Set what each run of the team may use, from the next one on; None or empty: the budgets of team and task alone."""
+    dollars, count = _amounts(usd, tokens)
+    team = events.lock(team_id)
+    own = {"usd": float(dollars) if dollars is not None else None, "tokens": count}
+    Team.objects.filter(pk=team.pk).update(limits={**team.limits, "run_budget": own})
+    _changed(team_id, scope="runs", actor=actor, new=_words(dollars, count))
+
+
+@transaction.atomic
+def set_task_runs(task_id: int, *, usd: object, tokens: object, actor: str) -> None:
+    """Set what each run of a task may use, from the next one on; None or empty: as the team says."""
+    dollars, count = _amounts(usd, tokens)
+    task = Task.objects.filter(pk=task_id).first()
+    if task is None:
+        raise NotFound("This task does not exist any more.")
+    events.lock(task.team_id)
+    Task.objects.filter(pk=task_id).update(run_budget_usd=dollars, run_budget_tokens=count)
+    _changed(task.team_id, scope="runs", actor=actor, new=_words(dollars, count), task_id=task_id)

@@ -1,10 +1,13 @@
 """What the lead can do with teams, tasks, attempts and agents: it is done, or refused in words."""
 
+from decimal import Decimal
+
 import pytest
 from django.urls import reverse
 
 from tasks_app.domain.statuses import AgentStatus, RunStatus, TaskStatus, TeamStatus
-from tasks_app.models import Message, Run, TaskRule
+from tasks_app.models import Message, Run, Task, TaskRule
+from tasks_app.services import budgets
 from tests import factories as make
 from tests.dashboard.conftest import html_of, words_of
 
@@ -216,3 +219,26 @@ def test_whoever_reloads_the_address_of_an_act_is_led_to_a_page_and_nothing_happ
     assert desk.put(reverse(name, args=[keys[name]])).status_code == 405
     team.refresh_from_db()
     assert team.last_seq == 0
+
+
+def test_the_budget_of_each_attempt_is_set_for_a_task_and_for_a_team(desk, act, team, task):
+    assert act("team-action", "atlas", do="run_budget", usd="2.50", tokens="").status_code == 200
+    assert act("task-action", task.pk, do="run_budget", usd="", tokens="90000").status_code == 200
+    task.refresh_from_db()
+    team.refresh_from_db()
+    assert (team.limits["run_budget"], task.run_budget_usd, task.run_budget_tokens) == (
+        {"usd": 2.5, "tokens": None},
+        None,
+        90_000,
+    )
+    assert budgets.of_new_run(Task.objects.select_related("team").get(pk=task.pk)) == {
+        "budget_usd": Decimal("2.5"),
+        "budget_tokens": 90_000,
+    }
+    assert 'value="2.5"' in html_of(desk.get(reverse("team", args=["atlas"])))
+    assert 'value="90000"' in html_of(desk.get(reverse("task", args=[task.pk])))
+    refused = act("task-action", task.pk, do="run_budget", usd="much", tokens="")
+    assert refused.status_code == 422
+    assert html_of(refused).count('id="error-usd"') == 1
+    text = words_of(desk.get(reverse("history")))
+    assert "set the budget of each attempt to 2.50 USD" in text

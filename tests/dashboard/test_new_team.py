@@ -189,3 +189,22 @@ def test_a_judge_who_cannot_sign_in_is_named_before_anything_is_made(post):
     assert "tasks[0].criteria[0].judge" in text
     User.objects.create_user("nora")
     assert "one criterion is yours to judge" in words_of(post(plan=plan, do="check"))
+
+
+@pytest.mark.parametrize(
+    ("named", "where"), [("workspace: no-such-place", "workspace"), ("rehearsal: no-such-script.yaml", "rehearsal")]
+)
+def test_what_a_pasted_plan_names_and_is_not_there_is_told_where_it_can_be_mended(post, tmp_path, named, where):
+    User.objects.update(is_superuser=True)
+    plan = f"{PLAN}{named}\n"
+    line = plan.count("\n")
+    pasted = post(plan=plan, do="check", base="")
+    assert pasted.status_code == 422
+    assert f"named in line {line} of the plan ( {where} )" in words_of(pasted).replace("`", " ").replace("  ", " ")
+    assert "say here in which folder the plan lies" in words_of(pasted)
+    assert 'aria-describedby="error-base"' in html_of(pasted)
+    assert 'aria-describedby="error-rehearsal"' not in html_of(pasted)
+    placed = words_of(post(plan=plan, do="check", base=str(tmp_path)))
+    assert "The plan has 1 problem" in placed
+    assert f"{line} {where} The" in placed
+    assert "Correct it or the folder of the plan" in placed

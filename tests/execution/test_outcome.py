@@ -11,7 +11,7 @@ from tasks_app.domain.leases import CRASHES, DEATHS
 from tasks_app.domain.retry import MAX_RETRIES
 from tasks_app.domain.statuses import TRANSIENT, DecisionKind, Reason
 from tasks_app.execution import outcome, prompts
-from tasks_app.models import Agent, Decision, Event, Run, Task, Team
+from tasks_app.models import Agent, Decision, Run, Task, Team
 from tasks_app.runners.port import Outcome, OutcomeKind
 from tasks_app.services import actions, decisions, runs, steps
 from tests.services import world
@@ -277,29 +277,3 @@ def test_a_second_life_of_an_attempt_does_not_start_over(crew, held, tmp_path):
     outcome.dossier.begin(later.id, later.fence)
     assert run_of(held).workspace_commit == first
     assert Task.objects.count() == 1
-
-
-@pytest.mark.parametrize("kind", [OutcomeKind.STOPPED, OutcomeKind.ENDED, OutcomeKind.PARKED])
-def test_what_a_person_completed_meanwhile_is_told_as_one_story(crew, held, kind):
-    runs.report(held.id, held.fence, {"status": "completed", "evidence": {}, "summary": "Built."})
-    actions.complete_by_hand(held.task_id, note="Did it.", actor="user:ada")
-    settle(held, kind, Reason.NO_RESULT)
-    run, task = run_of(held), crew.task()
-    assert (run.status, run.reason, task.status, task.completed_by, task.output) == (
-        "killed",
-        "by_hand",
-        "completed",
-        "ada",
-        "Did it.",
-    )
-    told = list(Event.objects.filter(team_id=task.team_id).order_by("seq").values_list("kind", flat=True))
-    assert [kind for kind in told if kind in ("task.completed", "task.released", "run.completed", "run.killed")] == [
-        "task.completed",
-        "run.killed",
-    ]
-
-
-def test_a_completed_attempt_keeps_what_it_changed(crew, held, tmp_path):
-    runs.report(held.id, held.fence, {"status": "completed", "evidence": {}, "summary": "Built."})
-    settle(held, OutcomeKind.ENDED, Reason.DONE)
-    assert (run_of(held).status, set(run_of(held).dossier)) == ("completed", {"attempt", "diff"})

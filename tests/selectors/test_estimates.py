@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from tasks_app.domain import plan as plans
 from tasks_app.domain.estimate import CREATION_TOKENS, ENOUGH
+from tasks_app.domain.plan_model import Budget
 from tasks_app.models import Run
 from tasks_app.selectors import estimates
 from tests import factories
@@ -129,3 +130,13 @@ def test_what_failed_attempts_of_a_finished_task_took_is_part_of_what_it_takes()
     found = estimates.of_task(task.pk).estimate
     assert (found.tokens.typical, round(found.minutes.typical), found.usd.typical) == (100_000, 18, 0.75)
     assert found.attempts == ENOUGH
+
+
+def test_a_budget_that_will_not_do_for_a_plan_is_named():
+    assert estimates.short_budget(plan(), rehearsal=False) == ""
+    many = plan().model_copy(update={"tasks": plan().tasks * 500})
+    assert estimates.short_budget(many, rehearsal=False) == "The budget is $20.00 for 500 tasks: $0.04 for each."
+    finish(ENOUGH)
+    assert estimates.short_budget(many, rehearsal=False) == "Such tasks cost about $250.00 together; the budget is $20.00."
+    few = plan().model_copy(update={"budget": Budget(tokens=9_000)})
+    assert estimates.short_budget(few, rehearsal=False).endswith("the budget is 9,000.")

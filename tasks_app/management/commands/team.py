@@ -31,7 +31,7 @@ from tasks_app.management.cli import DeskCommand, actor, find_team
 from tasks_app.management.scripted import ScriptedLead
 from tasks_app.management.unattended import End, Ending, Watch
 from tasks_app.management.words import COMMAND
-from tasks_app.selectors import access, teams
+from tasks_app.selectors import access, estimates, teams
 from tasks_app.selectors import how_it_goes as reports
 from tasks_app.services import actions
 
@@ -127,6 +127,8 @@ class Command(DeskCommand):
             return 0
         count = f"{len(plan.tasks)} task{'s' * (len(plan.tasks) != 1)}, {len(plan.agents)} agent{'s' * (len(plan.agents) != 1)}"
         self.stdout.write(f"{path.name} can be started: {count}. {len(findings) or 'No'} hint{'s' * (len(findings) != 1)}.")
+        if short := estimates.short_budget(plan, rehearsal=False):
+            self.stdout.write(f"{short} You will be asked when it is used up; raise `budget` in the plan to avoid that.")
         for finding in findings:
             self.stdout.write(
                 f"\n{finding.label}  {finding.path}\n  {finding.says} {finding.write}\n  Good: {finding.example.good}"
