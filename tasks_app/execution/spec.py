@@ -46,10 +46,7 @@ def build(run_id: str, fence: int) -> Prepared:
     """Return the spec of this life. A session that the database holds is resumed; else the attempt starts from its prompt."""
     run = runs.get(run_id)
     task, agent, team = run.task, run.agent, run.team
-    resumes = run.started_session and transcripts.holds(run.session_id)
-    fork = {} if resumes else run.fork
-    if fork:
-        _clear_half_fork(run, fence)
+    resumes, fork = _begins(run, fence)
     carried = "" if resumes or fork else carried_session(task, agent, rehearsal=team.rehearsal)
     closed = deliveries.undelivered(run_id)
     plan_mode = (task.plan_mode if task.plan_mode is not None else agent.plan_mode) and not _plan_is_over(run, closed)
@@ -87,10 +84,17 @@ def build(run_id: str, fence: int) -> Prepared:
     return Prepared(spec, key)
 
 
-def _clear_half_fork(run: Any, fence: int) -> None:
-    """An earlier life may have died while the beginning was copied: it is copied whole, once more, under the same id."""
-    with runs.holding(run.pk, fence):
-        transcripts.drop(run.session_id)
+def _begins(run: Any, fence: int) -> tuple[bool, dict[str, Any]]:
+    """Return whether the life goes on in the run's session, and, where it does not, what that is to be a fork of.
+
+    An earlier life may have died while a fork's beginning was copied: it is copied whole, once more, under the same id.
+    """
+    if run.started_session and transcripts.holds(run.session_id):
+        return True, {}
+    if run.fork:
+        with runs.holding(run.pk, fence):
+            transcripts.drop(run.session_id)
+    return False, dict(run.fork)
 
 
 def _plan_is_over(run: Any, closed: list[Any]) -> bool:

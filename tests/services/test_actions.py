@@ -70,7 +70,7 @@ def test_a_bad_reassignment_is_refused_naming_the_field_and_changes_nothing(crew
     pk = crew.tasks[0].pk
     for words, error, field in (
         ({"agent_id": other.agents[0].pk}, NotFound, "agent"),
-        ({"agent_id": 10**9}, NotFound, ""),
+        ({"agent_id": 10**9}, NotFound, "agent"),
         ({"agent_id": crew.agents[1].pk}, Conflict, "agent"),
         ({"agent_id": None, "start": "middle"}, Invalid, "start"),
         ({"agent_id": None, "guidance": "x" * 20_001}, TooLarge, "guidance"),
