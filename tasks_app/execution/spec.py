@@ -47,10 +47,7 @@ def build(run_id: str, fence: int) -> Prepared:
     """Return the spec of this life. A session that the database holds is resumed; else the attempt starts from its prompt."""
     run = runs.get(run_id)
     task, agent, team = run.task, run.agent, run.team
-    resumes = run.started_session and transcripts.holds(run.session_id)
-    fork = {} if resumes else run.fork
-    if fork:
-        _clear_half_fork(run, fence)
+    resumes, fork = _begins(run, fence)
     carried = "" if resumes or fork else carried_session(task, agent, rehearsal=team.rehearsal)
     closed = deliveries.undelivered(run_id)
     home = home_of(run_id, fence)
@@ -90,10 +87,17 @@ def _refuses_unsettled(team: Any) -> bool:
     return deciding.settings(team.pk).by[Subject.PERMISSION] is Decider.POLICY
 
 
-def _clear_half_fork(run: Any, fence: int) -> None:
-    """An earlier life may have died while the beginning was copied: it is copied whole, once more, under the same id."""
-    with runs.holding(run.pk, fence):
-        transcripts.drop(run.session_id)
+def _begins(run: Any, fence: int) -> tuple[bool, dict[str, Any]]:
+    """Return whether the life goes on in the run's session, and, where it does not, what that is to be a fork of.
+
+    An earlier life may have died while a fork's beginning was copied: it is copied whole, once more, under the same id.
+    """
+    if run.started_session and transcripts.holds(run.session_id):
+        return True, {}
+    if run.fork:
+        with runs.holding(run.pk, fence):
+            transcripts.drop(run.session_id)
+    return False, dict(run.fork)
 
 
 def _session(run: Any, fork: dict[str, Any], carried: str, *, resumes: bool) -> dict[str, Any]:

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.engine
 PLAN = """
 team: Forking
 rehearsal: script.yaml
-limits: {parallel: 1, max_attempts: 1}
+limits: {parallel: 1, attempts: 1}
 agents:
   - {name: ann, role: a}
 tasks:
@@ -30,7 +30,7 @@ parts:
         call: {tool: Bash, input: {command: "echo two >> log.txt", description: a}}
       - call: {complete: built}
 """
-LEAD = "rules:\n  - {match: {kind: permission}, answer: allow}\n"
+LEAD = "rules:\n  - {when: {kind: permission}, answer: {choice: allow}}\n"
 LOOK = """
 import json
 from tasks_app.models import Run, Step, TranscriptEntry
