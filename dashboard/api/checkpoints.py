@@ -6,8 +6,7 @@ from django.http import HttpRequest
 from ninja import Router
 
 from dashboard.api.base import Body, ErrorAnswer, team_of
-from tasks_app.domain.errors import Invalid
-from tasks_app.domain.ids import parse_task_label
+from tasks_app.domain.ids import given_task_number
 from tasks_app.management import checkpoint_json
 from tasks_app.selectors import checkpoints as reading
 from tasks_app.services import checkpoints, restores
@@ -29,13 +28,6 @@ class Wanted(Body):
     task: str = ""
 
 
-def _number(text: str) -> int | None:
-    number = parse_task_label(text) if text else None
-    if text and number is None:
-        raise Invalid("A task is written as T-3.", field="task")
-    return number
-
-
 @router.get("/{slug}/checkpoints", response={200: dict[str, Any], **ERRORS})
 def overview(request: HttpRequest, slug: str) -> dict[str, Any]:
     """Attempts and teams that wait to go on, and the newest checkpoints with what restoring each would do."""
@@ -55,14 +47,14 @@ def save(request: HttpRequest, slug: str, body: Named) -> dict[str, Any]:
 def preview(request: HttpRequest, slug: str, checkpoint_id: str, task: str = "") -> dict[str, Any]:
     """What restoring it would change now, as of event `seq`; `refused` says why it cannot be done now."""
     pk, _ = team_of(request, slug)
-    return checkpoint_json.preview(restores.preview(pk, checkpoint_id, task=_number(task)))
+    return checkpoint_json.preview(restores.preview(pk, checkpoint_id, task=given_task_number(task)))
 
 
 @router.post("/{slug}/checkpoints/{checkpoint_id}/restore", response={200: dict[str, Any], **ERRORS})
 def restore(request: HttpRequest, slug: str, checkpoint_id: str, body: Wanted) -> dict[str, Any]:
     """Go back to it. 409 where the team has moved on since `seq`, or an attempt is open; then nothing is changed."""
     pk, viewer = team_of(request, slug, act=True)
-    task = _number(body.task)
+    task = given_task_number(body.task)
     return checkpoint_json.restored(restores.restore(pk, checkpoint_id, seen=body.seq, actor=viewer.actor, task=task))
 
 

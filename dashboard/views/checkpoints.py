@@ -12,8 +12,8 @@ from dashboard.panels.checkpoints import CheckpointList
 from dashboard.views.act import Act, choose, perform
 from dashboard.views.page import Page
 from dashboard.views.teams import find
-from tasks_app.domain.errors import DomainError, Invalid
-from tasks_app.domain.ids import parse_task_label
+from tasks_app.domain.errors import DomainError
+from tasks_app.domain.ids import given_task_number
 from tasks_app.selectors import checkpoints as reading
 from tasks_app.selectors.teams import Identity
 from tasks_app.services import checkpoints, restores
@@ -67,20 +67,13 @@ def act(request: HttpRequest, slug: str, id: str) -> HttpResponse:
 def _acts(request: HttpRequest, team: Identity, id: str, actor: str) -> dict[str, Act]:
     def restore() -> str:
         seen = fields.count(request.POST, "seq", MOST_SEQ)
-        done = restores.restore(team.pk, id, seen=seen or 0, actor=actor, task=_task(request.POST.get("task", "")))
+        done = restores.restore(team.pk, id, seen=seen or 0, actor=actor, task=given_task_number(request.POST.get("task", "")))
         return f"Restored “{done.name}”: {done.words}. How it was before is saved, too: restore that to undo this."
 
     def delete() -> str:
         return f"“{checkpoints.delete(team.pk, id, actor=actor)}” is deleted."
 
     return {"restore": restore, "delete": delete}
-
-
-def _task(label: str) -> int | None:
-    number = parse_task_label(label) if label else None
-    if label and number is None:
-        raise Invalid("Write one task, such as T-3, or leave it empty for the whole team.", field="task")
-    return number
 
 
 def _list(page: Page, team: Identity, *, problem: DomainError | None = None) -> HttpResponse:
@@ -93,7 +86,7 @@ def _one(page: Page, team: Identity, id: str, label: str, *, problem: DomainErro
     saved = reading.get(team.pk, id)
     looked = None
     try:
-        looked = restores.preview(team.pk, id, task=_task(label))
+        looked = restores.preview(team.pk, id, task=given_task_number(label))
     except DomainError as refused:
         problem = problem or refused
     values = {**_common(page, team), "saved": saved, "looked": looked, "label": label}

@@ -3,6 +3,8 @@
 import secrets
 import string
 
+from tasks_app.domain.errors import Invalid
+
 ALPHABET = string.digits + string.ascii_lowercase
 LENGTH = 8
 DECISION_PREFIX = "d"
@@ -24,3 +26,11 @@ def parse_task_label(text: str) -> int | None:
     """Return the number in `T-42`, `t42`, `#42` or `42`; None for anything else."""
     digits = text.strip().lstrip("#").removeprefix("T").removeprefix("t").removeprefix("-")
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 9 else None
+
+
+def given_task_number(text: str) -> int | None:
+    """Return the number that a person gave, None where nothing was given. Raises `Invalid` for anything that is no task."""
+    number = parse_task_label(text) if text else None
+    if text and number is None:
+        raise Invalid("A task is written as T-3.", field="task")
+    return number

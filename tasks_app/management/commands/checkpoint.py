@@ -7,7 +7,7 @@ from typing import Any
 from django.utils import timezone
 
 from tasks_app.domain.errors import Invalid
-from tasks_app.domain.ids import parse_task_label
+from tasks_app.domain.ids import given_task_number
 from tasks_app.management import checkpoint_json
 from tasks_app.management.cli import DeskCommand, actor, find_team
 from tasks_app.selectors import checkpoints as reading
@@ -50,7 +50,7 @@ class Command(DeskCommand):
         return {"id": saved.pk, "name": saved.name}, f"Saved checkpoint {saved.pk} “{saved.name}”."
 
     def _show(self, team: Any, given: dict[str, Any]) -> tuple[Any, str]:
-        found = restores.preview(team.pk, given["which"], task=_number(given["task"]))
+        found = restores.preview(team.pk, given["which"], task=given_task_number(given["task"]))
         how = f"manage.py checkpoint restore {team.slug} {found.checkpoint.pk} --at-seq {found.seq}"
         how += f" --task {given['task']}" if given["task"] else ""
         return checkpoint_json.preview(found), "\n".join([*_told(found), found.refused or f"To do it: {how}"])
@@ -59,7 +59,7 @@ class Command(DeskCommand):
         if given["at_seq"] is None:
             how = f"manage.py checkpoint show {team.slug} {given['which']}"
             raise Invalid(f"Look at what would change first: {how}. It names the event for --at-seq.", field="at_seq")
-        task = _number(given["task"])
+        task = given_task_number(given["task"])
         done = restores.restore(team.pk, given["which"], seen=given["at_seq"], actor=actor(), task=task)
         words = f"Restored “{done.name}”: {done.words}. How it was before is checkpoint {done.safety}."
         return checkpoint_json.restored(done), words
@@ -67,13 +67,6 @@ class Command(DeskCommand):
     def _delete(self, team: Any, given: dict[str, Any]) -> tuple[Any, str]:
         name = checkpoints.delete(team.pk, given["which"], actor=actor())
         return {"deleted": name}, f"“{name}” is deleted."
-
-
-def _number(text: str) -> int | None:
-    number = parse_task_label(text) if text else None
-    if text and number is None:
-        raise Invalid("A task is written as T-3.", field="task")
-    return number
 
 
 def _lines(found: Overview) -> Iterator[str]:
