@@ -13,8 +13,8 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 
+from tasks_app.domain import backup_place
 from tasks_app.domain.addresses import fault
-from tasks_app.services import backups
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1", "[::1]"})
 RUN_MIB = 400
@@ -105,7 +105,7 @@ def _oncall() -> Iterator[CheckMessage]:
 
 
 def _backup() -> Iterator[CheckMessage]:
-    if settings.BACKUP_URL and (wrong := backups.fault(settings.BACKUP_URL)):
+    if settings.BACKUP_URL and (wrong := backup_place.fault(settings.BACKUP_URL)):
         yield Error(
             f"CREWDESK_BACKUP_URL {wrong}. No backup is made.",
             hint="Set file:///folder or s3://bucket/prefix, or unset it.",

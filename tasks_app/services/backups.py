@@ -16,6 +16,7 @@ import fsspec
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
+from tasks_app.domain.backup_place import fault
 from tasks_app.domain.errors import Conflict, DomainError, Invalid, NotFound, Unavailable
 from tasks_app.domain.text import mask_secrets, one_line
 from tasks_app.models import Backup, Team
@@ -27,21 +28,6 @@ PREFIX, LIST = "crewdesk-", "backup.json"
 TRIAL_S: Final = 3600
 BLOCK = 2**20
 NOT_SET = "No place for backups is set. Set CREWDESK_BACKUP_URL, such as file:///var/backups/crewdesk or s3://bucket/crewdesk."
-
-
-def fault(url: str) -> str:
-    """Return what is wrong with CREWDESK_BACKUP_URL, and what to do; "" where it can be used. Asks no server."""
-    protocol = url.split("://", 1)[0] if "://" in url else ""
-    if not protocol:
-        return "is no address: write file:///folder or s3://bucket/prefix"
-    try:
-        fsspec.get_filesystem_class(protocol)
-    except ValueError:
-        return f"begins with {protocol[:20]}://, which fsspec does not know: use file:// or s3://"
-    except ImportError:
-        how = "uv sync --extra s3" if protocol == "s3" else f"install the fsspec driver of {protocol[:20]}://"
-        return f"begins with {protocol[:20]}://, whose driver is not installed: {how}"
-    return ""
 
 
 @contextmanager
