@@ -13,6 +13,7 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 
+from tasks_app.domain import backup_place
 from tasks_app.domain.addresses import fault
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1", "[::1]"})
@@ -23,7 +24,7 @@ RUN_MIB = 400
 @register("crewdesk")
 def crewdesk(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
     """Return everything that is wrong with the settings of this process."""
-    return [*_home(), *_origins(), *_redis(), *_claude(), *_exposure(), *_oncall(), *_memory()]
+    return [*_home(), *_origins(), *_redis(), *_claude(), *_exposure(), *_oncall(), *_backup(), *_memory()]
 
 
 def _home() -> Iterator[CheckMessage]:
@@ -100,6 +101,15 @@ def _oncall() -> Iterator[CheckMessage]:
             f"CREWDESK_ONCALL_URL {wrong}. On-call is not told.",
             hint="Set the https:// address of a web hook on a public machine, or unset it.",
             id="crewdesk.E008",
+        )
+
+
+def _backup() -> Iterator[CheckMessage]:
+    if settings.BACKUP_URL and (wrong := backup_place.fault(settings.BACKUP_URL)):
+        yield Error(
+            f"CREWDESK_BACKUP_URL {wrong}. No backup is made.",
+            hint="Set file:///folder or s3://bucket/prefix, or unset it.",
+            id="crewdesk.E009",
         )
 
 

@@ -193,6 +193,9 @@ FOR_EVER, LONGEST_DAYS = 0, 36_500
 KEEP_STEPS_DAYS = env.number("CREWDESK_KEEP_STEPS_DAYS", FOR_EVER, low=0, high=LONGEST_DAYS)
 KEEP_TRANSCRIPTS_DAYS = env.number("CREWDESK_KEEP_TRANSCRIPTS_DAYS", FOR_EVER, low=0, high=LONGEST_DAYS)
 KEEP_EVENTS_DAYS = env.number("CREWDESK_KEEP_EVENTS_DAYS", FOR_EVER, low=0, high=LONGEST_DAYS)
+BACKUP_URL = env.text("CREWDESK_BACKUP_URL")  # file:///folder, s3://bucket/prefix, … (fsspec); empty: no backups
+BACKUP_HOURS = env.number("CREWDESK_BACKUP_HOURS", 24, low=0.1, high=8760)
+BACKUP_KEEP = int(env.number("CREWDESK_BACKUP_KEEP", 14, low=1, high=10_000))
 ONCALL_URL = env.text("CREWDESK_ONCALL_URL")  # a web hook; a secret: never shown or logged. Empty: nobody is told outside
 ONCALL_AFTER_MIN = env.number("CREWDESK_ONCALL_AFTER", 10, low=1, high=10_080)
 

@@ -18,7 +18,7 @@ from django.db import connection
 
 from tasks_app import wake
 from tasks_app.domain.leases import FENCE_OFF_S, HEARTBEAT_S, RENUDGE_S
-from tasks_app.execution import ageing, db, drive, oncall, scratch
+from tasks_app.execution import ageing, backing, db, drive, oncall, scratch
 from tasks_app.execution.environment import key_source
 from tasks_app.execution.port import RunPort
 from tasks_app.runners.port import Directive
@@ -70,7 +70,8 @@ class Supervisor:
 
     def _live(self) -> None:
         asyncio.set_event_loop(self._loop)
-        for work in (self._beat(), self._sweep(), self._watch(), self._tell(), self._listen(), ageing.look_after()):
+        ours = (self._beat(), self._sweep(), self._watch(), self._tell(), self._listen())
+        for work in (*ours, ageing.look_after(), backing.look_after()):
             self._standing.append(self._begin(work))
         self._loop.run_forever()
 

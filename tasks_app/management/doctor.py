@@ -26,11 +26,12 @@ from tasks_app.management import credentials, desk, embedded, prepare, schema
 from tasks_app.management.words import COMMAND
 from tasks_app.runners.claude.launcher import bundled_cli
 from tasks_app.selectors import workers
+from tasks_app.services import backups
 
 DISK_WARN_MIB, DISK_FAIL_MIB = 2048, 200
 CLOCK_WARN_S = 2.0
 CLI_TIMEOUT_S = 20
-NEED_DATABASE = {"clock", "desk"}
+NEED_DATABASE = {"backup", "clock", "desk"}
 """Checks that would say once more, and slowly, that the database is not there."""
 
 
@@ -152,6 +153,19 @@ def _oncall() -> Finding:
     return Finding("on-call", Level.OK, f"{host} is told of what waits for {settings.ONCALL_AFTER_MIN:g} min")
 
 
+def _backup() -> Finding:
+    if not settings.BACKUP_URL:
+        return Finding("backup", Level.OK, "no backups are made (CREWDESK_BACKUP_URL is not set)")
+    last, fix = backups.last(), "See `manage.py backup list`; try `manage.py backup now`."
+    if last is None:
+        return Finding("backup", Level.WARN, "no backup has been made yet", "A worker makes it; or `manage.py backup now`.")
+    if last.error:
+        return Finding("backup", Level.FAIL, f"the last backup failed: {last.error}", fix)
+    if last.ended_at is None:
+        return Finding("backup", Level.WARN, f"a backup has not ended since {last.started_at:%Y-%m-%d %H:%M} UTC", fix)
+    return Finding("backup", Level.OK, f"{last.name} was made and restored on trial, {last.teams} teams")
+
+
 def _disk() -> Finding:
     free = shutil.disk_usage(settings.HOME).free // 2**20
     level = Level.FAIL if free < DISK_FAIL_MIB else Level.WARN if free < DISK_WARN_MIB else Level.OK
@@ -222,6 +236,7 @@ CHECKS: dict[str, Callable[[], Finding]] = {
     "on-call": _oncall,
     "isolation": _isolation,
     "git": _git,
+    "backup": _backup,
     "disk": _disk,
     "memory": _memory,
     "clock": _clock,

@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, str] = {
     "checkpoint": "what a team can go on from; save a checkpoint, and go back to one",
     "message": "the messages of a team; write to an agent or to all; set how agents talk",
     "retention": "count or remove what has aged out by the rules of the settings",
+    "backup": "keep every team elsewhere; see, verify and restore backups",
     "doctor": "is everything there that Crewdesk needs, and if not, what to do",
     "sign_in_link": "a new one-time link to sign in",
     "healthcheck": "exit code 0 when the web server or worker of this host is well",

@@ -1,6 +1,7 @@
 """The tables, one file per aggregate. Only `services` write them and only `selectors` read them."""
 
 from tasks_app.models.agents import Agent
+from tasks_app.models.backups import Backup
 from tasks_app.models.context import (
     Checkpoint,
     CheckpointBlob,
@@ -22,6 +23,7 @@ from tasks_app.models.workers import Worker
 
 __all__ = [
     "Agent",
+    "Backup",
     "Checkpoint",
     "CheckpointBlob",
     "ContextBlob",

@@ -44,10 +44,11 @@ class Arrival:
     waits: dict[str, str] = field(default_factory=dict)  # run → request that another run has asked for both
 
 
-def load(file: IO[bytes], *, name: str = "", user_id: int | None, actor: str, same: bool = False) -> Team:
+def load(file: IO[bytes], *, name: str = "", user_id: int | None, actor: str, same: bool = False, access: bool = False) -> Team:
     """Make the team of a file and return it: paused, so that nothing works before somebody has looked.
 
-    All rows get new ids (not with `same`, for a database that is empty). Raises `Invalid` for whatever is wrong with the file,
+    All rows get new ids (not with `same`, for a database that is empty). With `access` people of the names in the file, where they are
+    known here, may see or lead it again. Raises `Invalid` for whatever is wrong with the file,
     naming the place, and `Conflict` where the team's name is taken, with a suggestion; then nothing has changed.
     """
     with opened(file) as found:
@@ -56,7 +57,11 @@ def load(file: IO[bytes], *, name: str = "", user_id: int | None, actor: str, sa
         workspaces.claim(slug)
         try:
             _put_files(found, slug)
-            return _write(found, slug, name, _new_names(found, known, same=same), user_id=user_id, actor=actor)
+            team = _write(found, slug, name, _new_names(found, known, same=same), user_id=user_id, actor=actor)
+            if access:
+                row = next(row for _, row in found.rows(TEAM))
+                give_access(team.pk, [(str(who), str(level)) for who, level in row.get("access", [])])
+            return team
         except (IntegrityError, DataError) as error:
             workspaces.remove(slug)
             raise refuse(DAMAGED.format(one_line(str(error), 200))) from None
