@@ -18,6 +18,8 @@ SCHEMA: Final = 2
 """Schema 1 held states without what is needed to bring them back: it is shown, and cannot be restored."""
 HASH: Final = "hash"
 """The key beside the content: sha256 of its canonical JSON."""
+TRAVELS: Final = "travels"
+"""Stands for the hash of an intact checkpoint in the file of a team: ids and folders are named anew on the way."""
 
 
 class Part(BaseModel):
@@ -128,7 +130,7 @@ def read(data: Any, *, team: TeamMark) -> Content:
     if problem := unusable(data):
         _refuse(problem)
     plain = {name: value for name, value in data.items() if name != HASH}
-    if data.get(HASH) != _hash(plain):
+    if not intact(data):
         _refuse("This checkpoint is damaged: what it holds is not what was saved.")
     try:
         content = Content.model_validate(plain)
@@ -139,6 +141,27 @@ def read(data: Any, *, team: TeamMark) -> Content:
     if content.team != team:
         _refuse(f"This checkpoint is of another team, “{content.team.slug}”.")
     return content
+
+
+def intact(data: Any) -> bool:
+    """Whether a stored checkpoint of this schema is what was saved."""
+    return not unusable(data) and data.get(HASH) == _hash({name: value for name, value in data.items() if name != HASH})
+
+
+def arriving(data: Any, *, team: TeamMark) -> Any:
+    """Return a checkpoint from a file as it is stored for that team; what was damaged before it left stays so."""
+    if unusable(data) or data.get(HASH) != TRAVELS:
+        return data
+    plain = {name: value for name, value in data.items() if name != HASH}
+    entries = [_named_anew(one) for one in plain.get("context") or ()]
+    plain |= {"team": team.model_dump(mode="json"), "context": entries}
+    return {**plain, HASH: _hash(plain)}
+
+
+def _named_anew(entry: Any) -> Any:
+    """A shared value that names ids or the workspace has other ones now, and so another digest."""
+    text = entry.get("json_text") if isinstance(entry, dict) else None
+    return {**entry, "digest": digest(text)} if isinstance(text, str) else entry
 
 
 def unusable(data: Any) -> str:

@@ -11,7 +11,7 @@ from typing import IO, Any
 from django.conf import settings
 from django.db.models import QuerySet
 
-from tasks_app.domain import renaming
+from tasks_app.domain import checkpoint, renaming
 from tasks_app.domain.errors import NotFound
 from tasks_app.domain.leases import NEVER
 from tasks_app.domain.statuses import DecisionStatus, Reason, RunStatus
@@ -163,7 +163,17 @@ def _event(row: Row, found: Any, places: Places) -> Row:
     return {**row, "agent_id": places["agents"].get(found.agent_id)}
 
 
-PREPARE: Mapping[str, Callable[[Row, Any, Places], Row]] = {"runs": _run, "decisions": _decision, "events": _event}
+def _checkpoint(row: Row, found: Any, places: Places) -> Row:
+    """Whether it is intact is known only before anything in it is renamed."""
+    return {**row, "data": {**row["data"], checkpoint.HASH: checkpoint.TRAVELS}} if checkpoint.intact(found.data) else row
+
+
+PREPARE: Mapping[str, Callable[[Row, Any, Places], Row]] = {
+    "runs": _run,
+    "decisions": _decision,
+    "events": _event,
+    "checkpoints": _checkpoint,
+}
 
 
 def with_agents(payload: Any, names: Mapping[Any, Any]) -> Any:

@@ -13,8 +13,8 @@ from django.db import DataError, IntegrityError, transaction
 from django.utils.module_loading import import_string
 
 from tasks_app.decision_kinds.base import payload_hash
+from tasks_app.domain import checkpoint, renaming
 from tasks_app.domain import names as naming
-from tasks_app.domain import renaming
 from tasks_app.domain.errors import Conflict, Invalid
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.ids import new_id
@@ -22,6 +22,7 @@ from tasks_app.domain.statuses import RunStatus, TeamStatus
 from tasks_app.domain.team_file import refuse
 from tasks_app.domain.text import one_line
 from tasks_app.models import ContextChunk, Run, Team, TeamAccess, TranscriptEntry
+from tasks_app.selectors.checkpoints import mark
 from tasks_app.services import budgets, bundles, decisions, events, keys, teams, workspaces
 from tasks_app.services.team_export import named_sessions, with_agents
 from tasks_app.services.team_reading import Row, TeamFile, check, opened
@@ -187,6 +188,8 @@ def _object(table: Table, row: Row, arrival: Arrival) -> Any:
             values[column] = renaming.in_value(value, arrival.change, getattr(wanted, "max_length", None))
     if table.name == "decisions":
         values |= _asked(values, row, arrival)
+    if table.name == "checkpoints":
+        values["data"] = checkpoint.arriving(values["data"], team=mark(arrival.team))
     if table.name == "events":
         agents, place = arrival.keys["agents"], row["agent_id"]
         there = place is not None and 0 <= place < len(agents)

@@ -1,7 +1,7 @@
 """The tables of a team's file: which rows belong to a team, and how a row is written as JSON and read again.
 
-Everything is derived from the models, so a new column is carried without a word here. Rows of tables with a numbered key are named
-by their place in the file (from 0), all others by their id.
+Everything is derived from the models, so a new column is carried without a word here. Rows of tables with a numbered key are
+named by their place in the file (from 0), all others by their id.
 """
 
 import datetime as dt
@@ -87,6 +87,7 @@ TABLES: tuple[Table, ...] = (
     Table("context_versions", tables.ContextVersion, "entry__team"),
     Table("context_reads", tables.ContextRead, "entry__team", loose={"run_id": "runs"}),
     Table("checkpoints", tables.Checkpoint, "team", loose={"run_id": "runs"}),
+    Table("checkpoint_blobs", tables.CheckpointBlob, "checkpoint__team"),
     Table("events", tables.Event, "team", left_out=("keys",), loose={"run_id": "runs", "decision_id": "decisions"}),
 )
 """In the order in which they are written: what is referred to comes first."""

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from django.apps import apps
 
+from tasks_app.domain import checkpoint
 from tasks_app.domain.errors import Conflict, Invalid, TooLarge
 from tasks_app.domain.leases import NEVER
-from tasks_app.models import Agent, ContextChunk, Decision, Event, Message, Run, Step, Team, TranscriptEntry
-from tasks_app.services import actions, runs, team_export, team_tables, workspaces
+from tasks_app.models import Agent, Checkpoint, ContextChunk, Decision, Event, Message, Run, Step, Team, TranscriptEntry
+from tasks_app.selectors.checkpoints import mark
+from tasks_app.services import actions, checkpoints, context, runs, team_export, team_tables, workspaces
 from tests.services import team_files, world
 from tests.services.team_files import changed, export, full, load, rows
 
@@ -70,6 +72,25 @@ def test_what_refers_to_something_refers_to_the_copy(crew):
     assert team.checkpoints.get().data == {"runs": [{"id": run.pk, "session_id": run.session_id}]}
     assert team.context.get(name="small").value == {"in": team.workspace}
     assert b"".join(bytes(c.data) for c in ContextChunk.objects.filter(blob__team=team).order_by("position")).startswith(b'"xxx')
+
+
+def test_the_copys_checkpoints_can_be_restored_and_a_damaged_one_stays_damaged(crew):
+    context.share(crew.team.pk, name="place", value={"in": crew.team.workspace}, by=context.Writer("user:lead"))
+    kept = checkpoints.save(crew.team.pk, name="Before", by="user:lead")
+    spoilt = checkpoints.save(crew.team.pk, name="Spoilt", by="user:lead")
+    Checkpoint.objects.filter(pk=spoilt.pk).update(data={**spoilt.data, "last_seq": 1})
+    team = load(export(crew.team), "Copy")
+    own = team.checkpoints.get(name="Before")
+    content = checkpoint.read(own.data, team=mark(team))
+    assert [one.id for one in content.runs] == [run.pk for run in team.runs.all()]
+    assert workspaces.holds(team.slug, content.workspace)
+    (place,) = [one for one in content.context if one.name == "place"]
+    assert (json.loads(place.json_text), checkpoint.digest(place.json_text)) == ({"in": team.workspace}, place.digest)
+    assert own.blobs.count() == Checkpoint.objects.get(pk=kept.pk).blobs.count() == 1
+    with pytest.raises(Invalid, match="is damaged"):
+        checkpoint.read(team.checkpoints.get(name="Spoilt").data, team=mark(team))
+    with pytest.raises(Invalid, match="of another team"):
+        checkpoint.read(own.data, team=mark(crew.team))
 
 
 def test_nothing_runs_in_a_copy_and_what_waits_goes_on_waiting(crew):
