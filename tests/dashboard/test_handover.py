@@ -124,3 +124,8 @@ def test_a_task_under_review_is_shown_as_such_on_board_table_and_page(desk, team
     assert "In review" in words_of(desk.get(reverse("team", args=["atlas"])))
     assert "In review" in words_of(desk.get(reverse("team", args=["atlas"]) + "?view=table"))
     assert "In review" in words_of(desk.get(reverse("task", args=[run.task.pk])))
+
+
+def test_a_task_that_waits_for_its_assignee_is_not_given_to_anybody_by_accident(desk, team, agent):
+    waits = make.TaskFactory(team=team, assignee=agent)
+    assert f'<option value="{agent.pk}" selected>' in page(desk, waits)
