@@ -17,7 +17,9 @@ ROWS: Final = "rows/{}.jsonl"
 BLOB: Final = "blobs/{}"
 SNAPSHOTS: Final = "workspace/snapshots.bundle"
 REPOSITORY: Final = "workspace/repository.bundle"
-MEMBER: Final = re.compile(r"rows/[a-z_]{1,40}\.jsonl|blobs/[0-9a-f]{64}|workspace/(?:snapshots|repository)\.bundle|manifest\.json")
+MEMBER: Final = re.compile(
+    r"rows/[a-z_]{1,40}\.jsonl|blobs/[0-9a-f]{64}|workspace/(?:snapshots|repository)\.bundle|manifest\.json"
+)
 """The only names there are: none of them leads out of a folder."""
 
 MOST_MANIFEST: Final = 16 * 2**20
@@ -30,9 +32,7 @@ RATIO, ROOM = 100, 256 * 2**20
 
 WORKSPACE: Final = "{crewdesk:workspace}"
 """Stands for the folder the team works in, wherever a text names it."""
-IDS: Final = re.compile(
-    r"(?<![0-9A-Za-z])(?:[a-z][0-9a-z]{8}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![0-9A-Za-z])"
-)
+IDS: Final = re.compile(r"(?<![0-9A-Za-z])(?:[a-z][0-9a-z]{8}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![0-9A-Za-z])")
 """What may be one of our ids, or the id of a Claude session."""
 
 

@@ -43,7 +43,9 @@ def to_file(given: Mapping[str, Any]) -> Said:
     manifest = write(team.pk, target)
     facts = {"team": team.slug, "file": str(target), "bytes": target.stat().st_size, **counts(manifest)}
     size = f"{facts['bytes'] / 2**20:.1f} MB"
-    return Said(f"{team.name} is in {target} ({size}). It holds what its agents read and wrote: keep it as you keep the team.", facts)
+    return Said(
+        f"{team.name} is in {target} ({size}). It holds what its agents read and wrote: keep it as you keep the team.", facts
+    )
 
 
 def write(team_id: int, target: Path) -> Manifest:

@@ -121,9 +121,7 @@ def try_out(local: Path) -> list[dict[str, Any]]:
         env = {**os.environ, "CREWDESK_HOME": str(Path(scratch) / "home"), "DATABASE_URL": "", "REDIS_URL": ""}
         env["CREWDESK_BACKUP_URL"] = ""
         words = [sys.executable, "manage.py", "backup", "try", "--json", *files]
-        done = subprocess.run(
-            words, cwd=settings.BASE_DIR, env=env, capture_output=True, text=True, timeout=TRIAL_S, check=False
-        )
+        done = subprocess.run(words, cwd=settings.BASE_DIR, env=env, capture_output=True, text=True, timeout=TRIAL_S, check=False)
         try:
             found = json.loads(done.stdout)
         except ValueError:

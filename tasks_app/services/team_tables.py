@@ -1,7 +1,7 @@
 """The tables of a team's file: which rows belong to a team, and how a row is written as JSON and read again.
 
-Everything is derived from the models, so a new column is carried without a word here. Rows of tables with a numbered key are named
-by their place in the file (from 0), all others by their id.
+Everything is derived from the models, so a new column is carried without a word here. Rows of tables with a numbered key are
+named by their place in the file (from 0), all others by their id.
 """
 
 import datetime as dt
@@ -203,7 +203,7 @@ def _decimal(field: Field, value: Any) -> Decimal:
         found = Decimal(value) if isinstance(value, str) and re.fullmatch(r"-?[\d.]{1,30}", value) else None
     except InvalidOperation:
         found = None
-    if found is None or abs(found) >= 10 ** (field.max_digits - field.decimal_places):  # type: ignore[attr-defined]
+    if found is None or abs(found) >= 10 ** (field.max_digits - field.decimal_places):
         raise ValueError("It is no amount.")
     return found
 

@@ -73,7 +73,9 @@ class Command(DeskCommand):
             self.print_json({"name": name, "teams": found})
             return 0
         for team in found:
-            self.stdout.write(f"{team['team']}: {team['tasks']} tasks, {team['runs']} attempts, {team['events']} events came back")
+            self.stdout.write(
+                f"{team['team']}: {team['tasks']} tasks, {team['runs']} attempts, {team['events']} events came back"
+            )
         self.stdout.write(f"{name} can be restored.")
         return 0
 
