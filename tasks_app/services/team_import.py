@@ -48,8 +48,8 @@ class Arrival:
 def load(file: IO[bytes], *, name: str = "", user_id: int | None, actor: str, same: bool = False, access: bool = False) -> Team:
     """Make the team of a file and return it: paused, so that nothing works before somebody has looked.
 
-    All rows get new ids (not with `same`, for a database that is empty). With `access` people of the names in the file, where they are
-    known here, may see or lead it again. Raises `Invalid` for whatever is wrong with the file,
+    All rows get new ids (not with `same`, for a database that is empty). With `access` people of the names in the file, where
+    they are known here, may see or lead it again. Raises `Invalid` for whatever is wrong with the file,
     naming the place, and `Conflict` where the team's name is taken, with a suggestion; then nothing has changed.
     """
     with opened(file) as found:

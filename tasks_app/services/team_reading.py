@@ -3,6 +3,7 @@
 import hashlib
 import json
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ from tasks_app.domain.team_file import (
 from tasks_app.services.team_tables import ALL, TABLES, TEAM, TRANSCRIPTS, Table, missing, unpack
 
 BLOCK = 2**20
-DAMAGED = (zipfile.BadZipFile, EOFError, OSError, ValueError, NotImplementedError, RuntimeError, zipfile.zlib.error)
+DAMAGED = (zipfile.BadZipFile, EOFError, OSError, ValueError, NotImplementedError, RuntimeError, zlib.error)
 """What `zipfile` raises for a file that is cut off, changed, encrypted or packed in a way that it does not know."""
 Row = dict[str, Any]
 

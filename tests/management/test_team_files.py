@@ -61,7 +61,8 @@ tasks:
   - {key: ask, title: Ask, criteria: [done], role: a}
   - {key: then, title: Then, criteria: [done], role: a, depends_on: [ask]}
 """
-QUESTION = "{question: Which way?, header: Way, multiSelect: false, options: [{label: Left, description: l}, {label: Right, description: r}]}"
+WAYS = "[{label: Left, description: l}, {label: Right, description: r}]"
+QUESTION = f"{{question: Which way?, header: Way, multiSelect: false, options: {WAYS}}}"
 SCRIPT = f"""
 parts:
   - task: ask
