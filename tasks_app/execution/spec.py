@@ -49,7 +49,7 @@ def build(run_id: str, fence: int) -> Prepared:
     resumes = run.started_session and transcripts.holds(run.session_id)
     carried = "" if resumes else carried_session(task, agent, rehearsal=team.rehearsal)
     closed = deliveries.undelivered(run_id)
-    plan_mode = (task.plan_mode if task.plan_mode is not None else agent.plan_mode) and not _plan_is_over(run, closed)
+    plan_mode = (task.plan_mode if task.plan_mode is not None else agent.plan_mode) and not run.plan_approved
     home = home_of(run_id, fence)
     _remove_homes(run_id, upto=fence)
     key, url = _register(run, fence) if team.rehearsal else (None, None)
@@ -74,19 +74,13 @@ def build(run_id: str, fence: int) -> Prepared:
         allow=rules["allow"],
         deny=rules["deny"],
         ask=rules["ask"],
+        plans_sent_back=reading.plans_sent_back(run_id),
         max_turns=team.limits.get("turns"),
         max_budget_usd=None if run.budget_waived or team.rehearsal else budgets.usd_left(run),
         env=environment.for_run(home=home, run_id=run_id, fence=fence, rehearsal_url=url),
         rehearsal=team.rehearsal,
     )
     return Prepared(spec, key)
-
-
-def _plan_is_over(run: Any, closed: list[Any]) -> bool:
-    """An approved plan ends plan mode, for this life and every later one."""
-    if run.plan_approved:
-        return True
-    return any(d.kind == "plan" and d.choice in ("approve", "approve_changes") for d in closed)
 
 
 def carried_session(task: Any, agent: Any, *, rehearsal: bool) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import transaction
 
+from tasks_app.domain import planning
 from tasks_app.domain.errors import Conflict, Invalid, NotFound, TooLarge
 from tasks_app.domain.plan_model import Plan
 from tasks_app.domain.statuses import AgentStatus, Reason, RunStatus, TaskStatus, TeamStatus
@@ -67,7 +68,7 @@ def answer(
         decision = decisions.answer(
             decision_id, choice=choice, note=note, data=data, version=version, payload_hash=payload_hash, actor=actor
         )
-        if decision.run_id and decision.kind == "plan" and choice in ("approve", "approve_changes"):
+        if decision.run_id and planning.approves(decision.kind, decision.payload, decision.choice, decision.answer):
             runs.approve_plan(decision.run_id)
         scheduling.apply_answer(decision)
     scheduling.tick(decision.team_id)
