@@ -5,11 +5,16 @@ from typing import Any
 
 from tasks_app.decision_kinds.base import Given
 from tasks_app.domain.errors import Invalid
+from tasks_app.domain.planning import APPROVE_LAST
 from tasks_app.domain.text import one_line
 
 CHOICES = {"answer": "answered"}
 GRANTS: frozenset[str] = frozenset()
 STANDING: frozenset[str] = frozenset()
+
+
+PLAN_OVER = "Plan mode is over; carry this plan out now:\n{}"
+PLAN_STAYS = "Your plan was not approved: stay in plan mode and change nothing."
 
 
 def title(payload: Mapping[str, Any], agent: str) -> str:
@@ -39,5 +44,7 @@ def tell(given: Given, payload: Mapping[str, Any]) -> str:
     parts = [f"Problem: {payload.get('problem', '')}"]
     if chosen:
         parts.append(f"{given.who} chose: {chosen['label']}" + (f" ({chosen['effect']})" if chosen.get("effect") else ""))
+    if "plan" in payload:
+        parts.append(PLAN_OVER.format(payload["plan"]) if given.data.get("option") == APPROVE_LAST else PLAN_STAYS)
     parts += [f"{given.who} says: {text}" for text in (given.data.get("text"), given.note) if text]
     return "\n".join(parts)

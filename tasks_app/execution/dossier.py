@@ -24,6 +24,7 @@ def make(run_id: str, *, reason: Reason, error: str) -> dict[str, Any]:
         "approaches": report.get("approaches") or [],
         "last_steps": reading.last_steps(run_id),
         "diff": workspaces.diff(run.team.slug, run.workspace_commit, now),
+        "evidence": report.get("evidence") or {},
         "criteria_met": sorted((report.get("evidence") or {}).keys()),
         "proofs": run.proofs,
         "tokens": run.input_tokens + run.cache_creation_tokens + run.cache_read_tokens + run.output_tokens,

@@ -118,7 +118,8 @@ def _retry_at(run: Any, outcome: Outcome) -> float | None:
 def _fail(held: Held, reason: Reason, detail: str, outcome: Outcome) -> None:
     found = dossier.make(held.id, reason=reason, error=detail)
     agents.forget_session(held.agent_id)
-    ending = Ending(RunStatus.FAILED, reason, detail, outcome.raw, outcome.result, dossier=found)
+    counts = retry.counts(reason, steps=runs.get(held.id).last_seq)
+    ending = Ending(RunStatus.FAILED, reason, detail, outcome.raw, outcome.result, counts=counts, dossier=found)
     _end(held, ending, why="its run failed")
 
 

@@ -66,7 +66,7 @@ def build(run_id: str, fence: int) -> Prepared:
         workspace=team.workspace,
         home=str(home),
         model=run.model_override or agent.model or None,
-        plan_mode=_plans(run, closed),
+        plan_mode=_plans(run),
         **_session(run, fork, carried, resumes=resumes),
         tools=registry.specs(lead=is_lead(agent.role)),
         refuses_unsettled=_refuses_unsettled(team),
@@ -74,6 +74,7 @@ def build(run_id: str, fence: int) -> Prepared:
         allow=rules["allow"],
         deny=rules["deny"],
         ask=rules["ask"],
+        plans_sent_back=reading.plans_sent_back(run_id),
         max_turns=team.limits.get("turns"),
         max_budget_usd=None if run.budget_waived or team.rehearsal else budgets.usd_left(run),
         env=environment.for_run(home=home, run_id=run_id, fence=fence, rehearsal_url=url),
@@ -110,17 +111,10 @@ def _session(run: Any, fork: dict[str, Any], carried: str, *, resumes: bool) -> 
     }
 
 
-def _plans(run: Any, closed: list[Any]) -> bool:
+def _plans(run: Any) -> bool:
     """Whether the agent only plans until its plan is approved: as the task says, else as the agent does."""
     wanted = run.task.plan_mode if run.task.plan_mode is not None else run.agent.plan_mode
-    return bool(wanted) and not _plan_is_over(run, closed)
-
-
-def _plan_is_over(run: Any, closed: list[Any]) -> bool:
-    """An approved plan ends plan mode, for this life and every later one."""
-    if run.plan_approved:
-        return True
-    return any(d.kind == "plan" and d.choice in ("approve", "approve_changes") for d in closed)
+    return bool(wanted) and not run.plan_approved
 
 
 def carried_session(task: Any, agent: Any, *, rehearsal: bool) -> str:

@@ -48,6 +48,7 @@ class RunSpec:
     allow: tuple[str, ...] = ()  # permission rules, Claude Code's syntax: Bash(pytest:*), Edit, Read(src/**)
     deny: tuple[str, ...] = ()
     ask: tuple[str, ...] = ()
+    plans_sent_back: tuple[str, ...] = ()  # the lead's comments on its plans sent back in a row, to whichever life of it
     max_turns: int | None = None
     max_budget_usd: float | None = None
     env: Mapping[str, str] = field(default_factory=dict)  # the allow-listed environment, whole

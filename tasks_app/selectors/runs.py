@@ -4,10 +4,11 @@ import json
 import re
 from typing import Any
 
-from django.db.models import Max
+from django.db.models import Max, Q
 
-from tasks_app.domain.statuses import RunStatus, StepKind
-from tasks_app.models import Agent, Run, Step, Task
+from tasks_app.domain import planning
+from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus, StepKind
+from tasks_app.models import Agent, Decision, Run, Step, Task
 
 WRITERS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
 PATH_IN_PREVIEW = re.compile(r'"(?:file_path|notebook_path)": ("(?:[^"\\]|\\.)*")')
@@ -35,6 +36,13 @@ def last_call_without_result(run_id: str) -> str:
     if call is None or Step.objects.filter(run_id=run_id, kind=StepKind.TOOL_RESULT.value, tool_use_id=call.tool_use_id).exists():
         return ""
     return f"{call.text} {json.dumps(call.data.get('input') or {}, ensure_ascii=False)}"[:500]
+
+
+def plans_sent_back(run_id: str) -> tuple[str, ...]:
+    """Return the lead's comments on the plans of this run that were sent back in a row, up to now, by all its lives."""
+    about = Q(kind=DecisionKind.PLAN.value) | Q(kind=DecisionKind.ESCALATION.value, payload__has_key="plan")
+    answered = Decision.objects.filter(about, run_id=run_id, status=DecisionStatus.ANSWERED.value)
+    return planning.sent_back(answered.order_by("answered_at", "pk").values_list("kind", "choice", "note"))
 
 
 def last_steps(run_id: str, *, count: int = 10) -> list[str]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db import transaction
 
+from tasks_app.domain import planning
 from tasks_app.domain.deciders import Settings
 from tasks_app.domain.errors import Conflict, Invalid, TooLarge
 from tasks_app.domain.plan_model import Plan
@@ -72,7 +73,7 @@ def answer(
         decision = decisions.answer(
             decision_id, choice=choice, note=note, data=data, version=version, payload_hash=payload_hash, actor=actor
         )
-        if decision.run_id and decision.kind == "plan" and choice in ("approve", "approve_changes"):
+        if decision.run_id and planning.approves(decision.kind, decision.payload, decision.choice, decision.answer):
             runs.approve_plan(decision.run_id)
         scheduling.apply_answer(decision, actor=actor)
     scheduling.tick(decision.team_id)

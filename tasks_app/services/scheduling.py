@@ -8,10 +8,21 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
+from tasks_app.domain import retry
 from tasks_app.domain.deciders import TURN, Decider, Subject, is_lead, subject_of_failure
 from tasks_app.domain.errors import Conflict
 from tasks_app.domain.messaging import LEAD_ROLE
-from tasks_app.domain.statuses import AgentStatus, DecisionKind, DecisionStatus, Reason, RunStatus, TaskStatus, TeamStatus
+from tasks_app.domain.statuses import (
+    REASON_WORD,
+    TRANSIENT,
+    AgentStatus,
+    DecisionKind,
+    DecisionStatus,
+    Reason,
+    RunStatus,
+    TaskStatus,
+    TeamStatus,
+)
 from tasks_app.domain.text import cut
 from tasks_app.models import Agent, Decision, Run, Task, Team
 from tasks_app.services import (
@@ -32,8 +43,8 @@ from tasks_app.services import (
 )
 
 logger = logging.getLogger(__name__)
-ASK_FIRST = frozenset({Reason.AUTH.value, Reason.START_FAILED.value, Reason.REFUSED.value, Reason.BUDGET.value})
-"""Failures that another agent would only repeat: the lead is asked at once."""
+ASK_FIRST = {reason.value for reason in retry.UNCOUNTED | {Reason.AUTH, Reason.START_FAILED, Reason.REFUSED, Reason.BUDGET}}
+"""Failures that another agent would only repeat, or that count as no attempt and so could go on for ever: the lead is asked."""
 
 
 @transaction.atomic
@@ -187,8 +198,10 @@ def _escalation(task: Task, last: Run) -> dict[str, object]:
     ]
     ended = Reason.SENT_BACK if last.status == RunStatus.COMPLETED.value else Reason(last.reason or Reason.ERROR.value)
     why = last.detail or task.guidance or ended.value.replace("_", " ")
+    in_vain = f"still could not go on after {last.retries} retries ({REASON_WORD[ended].lower()}; no attempt was counted)"
+    failed = f"failed after attempt {last.attempt} of {task.attempts_allowed}"
     return {
-        "problem": f"{task.label} {task.title} failed after attempt {last.attempt} of {task.attempts_allowed}: {cut(why, 300)}",
+        "problem": f"{task.label} {task.title} {in_vain if ended in TRANSIENT else failed}: {cut(why, 300)}",
         "tried": list(dossier.get("approaches") or []),
         "options": options,
         "recommendation": "",

@@ -66,7 +66,8 @@ class Update(Arguments):
     metadata: dict[str, Any] = Field(default_factory=dict)
     evidence: dict[str, str] | list[str] = Field(
         default_factory=dict,
-        description="With status completed: for each acceptance criterion (its number or text) how you know it is met",
+        description="With status completed: for each acceptance criterion (its number or text) how you know it is met; with "
+        "status pending: for those that are met",
     )
     verdict: Literal["accept", "send_back"] | None = Field(
         default=None, description="Only where your task is a review: whether the work is as it should be"
@@ -205,6 +206,8 @@ def _give_back(caller: Caller, args: Update) -> str:
     if not isinstance(approaches, list):
         raise Invalid("metadata.approaches must be a list of texts.", field="metadata.approaches")
     value = {"status": "pending", "failure": failure, "approaches": [str(a) for a in approaches], "summary": args.summary}
+    if args.evidence:
+        value["evidence"] = given_evidence(args)  # what is met is met: the next agent need not find out again
     runs.report(caller.run_id, caller.fence, value)
     return f"Reported: T-{caller.task_number} goes back. End your turn now."
 

@@ -7,13 +7,14 @@ import pytest
 import time_machine
 from django.utils import timezone
 
+from tasks_app.domain import retry
 from tasks_app.domain.leases import CRASHES, DEATHS
 from tasks_app.domain.retry import MAX_RETRIES
 from tasks_app.domain.statuses import TRANSIENT, DecisionKind, Reason
 from tasks_app.execution import outcome, prompts
 from tasks_app.models import Agent, Decision, Run, Task, Team
 from tasks_app.runners.port import Outcome, OutcomeKind
-from tasks_app.services import actions, decisions, runs, steps
+from tasks_app.services import actions, decisions, runs, scheduling, steps
 from tests.services import world
 
 BROKEN = (Reason.NO_RESULT, Reason.CRASHED, Reason.START_FAILED)
@@ -142,10 +143,31 @@ def test_the_next_try_is_counted_by_the_clock_of_the_database_however_wrong_the_
     assert 0 < run_of(held).due_at - time.time() < 60
 
 
-def test_one_that_never_ends_fails_the_attempt_at_last(held):
+@pytest.mark.parametrize("reason", sorted(TRANSIENT))
+def test_one_that_never_ends_is_put_to_the_lead_once_and_neither_counts_nor_goes_to_the_next_agent(crew, held, reason):
+    for _ in range(MAX_RETRIES):
+        settle(held, OutcomeKind.FAILED, reason)
+        Run.objects.update(due_at=0)
+        held = world.take(held.id)
+    settle(held, OutcomeKind.FAILED, reason, detail="still limited")
+    scheduling.tick(crew.team.pk)
+    assert (run_of(held).status, run_of(held).reason, Run.objects.count()) == ("failed", reason.value, 1)
+    assert (crew.task().status, crew.task().failed, crew.task().attempts) == ("pending", True, 0)
+    asked = Decision.objects.get()
+    assert (asked.kind, asked.status) == ("escalation", "open")
+    assert f"after {MAX_RETRIES} retries" in asked.payload["problem"]
+    assert "no attempt was counted" in asked.payload["problem"]
+    labels = [option["label"] for option in asked.payload["options"]]
+    assert labels == ["Give it to builder-2", "Let builder-1 try again", "Mark it completed", "Cancel it"]
+
+
+def test_after_retries_in_vain_the_lead_may_let_it_be_tried_again_with_all_attempts_left(crew, held):
     Run.objects.update(retries=MAX_RETRIES)
-    settle(held, OutcomeKind.FAILED, Reason.RATE_LIMITED, detail="still limited")
-    assert (run_of(held).status, run_of(held).reason) == ("failed", "rate_limited")
+    settle(held, OutcomeKind.FAILED, Reason.OVERLOADED, detail="overloaded")
+    world.answer(Decision.objects.get(), "answer", data={"option": "Let builder-1 try again", "text": ""})
+    again = Run.objects.get(status="pending")
+    assert (again.agent.name, again.retries) == ("builder-1", 0)
+    assert (crew.task().attempts, crew.task().attempts_allowed) == (0, 3)
 
 
 @pytest.mark.parametrize("reason", BROKEN)
@@ -197,7 +219,7 @@ def test_every_other_failure_ends_the_attempt_and_keeps_what_is_known_of_it(crew
     assert run.dossier["error"] == "in words"
     assert run.dossier["last_steps"] == ["said: Tried it."]
     assert (run.dossier["tokens"], run.dossier["cost_usd"]) == (3 + 9284 + 63347 + 10, "0.250000")
-    assert crew.task().attempts == 1
+    assert crew.task().attempts == int(retry.counts(reason))
     assert Agent.objects.get(pk=held.agent_id).session_id == "", "the next task starts in a fresh session"
 
 

@@ -63,6 +63,8 @@ def test_giving_back_says_why_and_what_was_tried(me):
     why = {"failure": "401", "approaches": ["key", 2]}
     assert "goes back" in good(me, "TaskUpdate", taskId="1", status="pending", metadata=why)
     assert Run.objects.get().report == {"status": "pending", "failure": "401", "approaches": ["key", "2"], "summary": ""}
+    assert "goes back" in good(me, "TaskUpdate", taskId="1", status="pending", metadata=why, evidence=["42 passed"])
+    assert Run.objects.get().report["evidence"] == {"1": "42 passed"}, "what is met is told to the next agent"
     assert "goes back" in good(me, "TaskStop", task_id="1")
 
 

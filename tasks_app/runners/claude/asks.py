@@ -9,6 +9,7 @@ from typing import Any
 from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny
 
 from tasks_app.domain.deciders import speaker
+from tasks_app.domain.planning import APPROVE_LAST
 from tasks_app.domain.text import clean, one_line
 from tasks_app.runners.port import Answer
 
@@ -77,9 +78,6 @@ def stuck_plan_payload(text: str, comments: Sequence[str]) -> dict[str, Any]:
         "recommendation": "",
         "plan": text,
     }
-
-
-APPROVE_LAST = "Approve the last plan"
 
 
 def stuck_plan(answer: Answer, given: Mapping[str, Any]) -> Result:

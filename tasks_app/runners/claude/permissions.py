@@ -10,6 +10,7 @@ from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny, ToolPe
 
 from tasks_app.domain import permissions as rules
 from tasks_app.domain.errors import LeaseLost
+from tasks_app.domain.planning import MAX_REJECTED
 from tasks_app.domain.statuses import DecisionKind
 from tasks_app.domain.text import clean, clean_json
 from tasks_app.runners.claude import asks
@@ -20,8 +21,6 @@ from tasks_app.runners.port import Answer, Ask, RunSpec
 
 log = logging.getLogger(__name__)
 
-MAX_REJECTED_PLANS = 4
-"""A plan that was sent back so often is not shown a fifth time: the lead gets an escalation instead."""
 MAX_ASKED_QUESTIONS = 2
 """How often a question is put when its answer comes back empty."""
 NEVER_BY_RULE = frozenset({"AskUserQuestion", "ExitPlanMode"})
@@ -46,11 +45,11 @@ class Gate:
     answers: dict[str, str] = field(default_factory=dict)  # tool_use_id → the lead's answer to an escalation
     after: dict[str, str] = field(default_factory=dict)  # tool_use_id → what the agent is told when the call is done
     _modes: dict[str, str] = field(default_factory=dict)  # tool_use_id → permission mode when the call was made
-    _rejected: list[str] = field(default_factory=list)  # the lead's comments on plans sent back in a row
-    _version: int = 0
 
     def __post_init__(self) -> None:
         self.reach = Reach(self.spec.workspace, str(Path(self.spec.home) / "tmp"))
+        self._rejected = list(self.spec.plans_sent_back)  # the lead's comments, those given to earlier lives of the run as well
+        self._version = len(self._rejected)
         self.allow = [rules.parse(rule) for rule in self.spec.allow]
         self.deny = [rules.parse(rule) for rule in self.spec.deny]
         self.asking = [rules.parse(rule) for rule in self.spec.ask]
@@ -176,7 +175,7 @@ class Gate:
         text = self._plan_text(given, context)
         if not text.strip():
             return PermissionResultDeny(message=asks.NO_PLAN)
-        stuck = len(self._rejected) >= MAX_REJECTED_PLANS
+        stuck = len(self._rejected) >= MAX_REJECTED
         self._version += 1
         payload = asks.stuck_plan_payload(text, self._rejected) if stuck else {"plan": text, "version": self._version}
         answer = await self._put(DecisionKind.ESCALATION if stuck else DecisionKind.PLAN, payload, context)

@@ -285,3 +285,14 @@ async def test_several_labels_are_one_answer(folder: Path) -> None:
     room = Room(folder, lead)
     result = await room.decide("AskUserQuestion", {"questions": [{"question": "Which?"}]})
     assert result.updated_input["answers"] == {"Which?": "a, b"}
+
+
+async def test_plans_sent_back_to_earlier_lives_count(folder: Path) -> None:
+    """N22: the count is that of the run, not of the process."""
+    room = Room(folder, yes, plans_sent_back=("a", "b", "c", "d"))
+    await room.decide("ExitPlanMode", {"plan": "# Plan"})
+    fresh = Room(folder, yes, plans_sent_back=("a", "b", "c"))
+    await fresh.decide("ExitPlanMode", {"plan": "# Plan"})
+    assert [ask.kind for ask in (*room.port.asks, *fresh.port.asks)] == [DecisionKind.ESCALATION, DecisionKind.PLAN]
+    assert room.port.asks[0].payload["tried"] == ["Version 1: a", "Version 2: b", "Version 3: c", "Version 4: d"]
+    assert fresh.port.asks[0].payload["version"] == 4
