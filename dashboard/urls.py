@@ -3,7 +3,20 @@
 from django.urls import URLPattern, URLResolver, path
 
 from dashboard.api.root import api
-from dashboard.views import agents, context, errors, history, inbox, messages, new_team, overview, session, tasks, teams
+from dashboard.views import (
+    agents,
+    context,
+    errors,
+    history,
+    inbox,
+    messages,
+    new_team,
+    overview,
+    session,
+    task_form,
+    tasks,
+    teams,
+)
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", overview.overview, name="overview"),
@@ -21,11 +34,15 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("teams/<slug:slug>/messages/", messages.listing, name="messages"),
     path("teams/<slug:slug>/messages/settings/", messages.settings, name="message-settings"),
     path("teams/<slug:slug>/messages/<slug:id>/action/", messages.act, name="message-action"),
+    path("teams/<slug:slug>/tasks/new/", task_form.new, name="task-new"),
+    path("teams/<slug:slug>/tasks/new/add/", task_form.add, name="task-add"),
     path("teams/<slug:slug>/context/", context.listing, name="context"),
     path("teams/<slug:slug>/context/action/", context.add, name="context-add"),
     path("teams/<slug:slug>/context/<int:pk>/", context.entry, name="context-entry"),
     path("teams/<slug:slug>/context/<int:pk>/action/", context.act, name="context-action"),
     path("tasks/<int:pk>/", tasks.task, name="task"),
+    path("tasks/<int:pk>/edit/", task_form.edit, name="task-edit"),
+    path("tasks/<int:pk>/edit/save/", task_form.save, name="task-save"),
     path("tasks/<int:pk>/action/", tasks.act, name="task-action"),
     path("runs/<slug:id>/stop/", tasks.stop_run, name="run-stop"),
     path("agents/<int:pk>/", agents.agent, name="agent"),

@@ -44,7 +44,8 @@ class Guidance(Body):
     seen: str = Field(max_length=64)
 
 
-def _task(request: HttpRequest, pk: int, *, act: bool = True) -> tuple[tasks.TaskCard, Viewer]:
+def task_of(request: HttpRequest, pk: int, *, act: bool = True) -> tuple[tasks.TaskCard, Viewer]:
+    """Return a task that may be seen (`act`: changed) and who asks. Raises NotFound or Forbidden."""
     viewer, card = viewer_of(request), tasks.one(pk)
     if card is None:
         raise NotFound("There is no such task, or you have no access to it.", field="task")
@@ -52,7 +53,8 @@ def _task(request: HttpRequest, pk: int, *, act: bool = True) -> tuple[tasks.Tas
     return card, viewer
 
 
-def _agent(team_id: int, name: str) -> int:
+def agent_of(team_id: int, name: str) -> int:
+    """Return the agent of that name. Raises `Invalid`."""
     found = journal.agent_named(team_id, name)
     if found is None:
         raise Invalid(f"There is no agent “{name}” in this team.", field="agent")
@@ -62,15 +64,15 @@ def _agent(team_id: int, name: str) -> int:
 @router.post("/{pk}/start", response={201: dict[str, Any], **ERRORS})
 def start(request: HttpRequest, pk: int, body: Start) -> Status[dict[str, Any]]:
     """Give a ready task to an agent. 409 names what blocks it, or who has it."""
-    card, viewer = _task(request, pk)
-    run = actions.start_task(pk, agent_id=_agent(card.team_id, body.agent), actor=viewer.actor)
+    card, viewer = task_of(request, pk)
+    run = actions.start_task(pk, agent_id=agent_of(card.team_id, body.agent), actor=viewer.actor)
     return Status(201, {"run": run.pk, "attempt": run.attempt})
 
 
 @router.get("/{pk}/handover", response={200: dict[str, Any], **ERRORS})
 def told(request: HttpRequest, pk: int) -> dict[str, Any]:
     """What the next attempt will be told, whole and in parts; the lead's guidance in it, and `seen`, which names its version."""
-    _task(request, pk, act=False)
+    task_of(request, pk, act=False)
     found = handover.told(pk)
     parts = [{"title": part.title, "text": part.text} for part in found.parts]
     return {
@@ -86,7 +88,7 @@ def told(request: HttpRequest, pk: int) -> dict[str, Any]:
 @router.put("/{pk}/guidance", response={200: dict[str, Any], **ERRORS})
 def guidance(request: HttpRequest, pk: int, body: Guidance) -> dict[str, Any]:
     """Set the guidance of an attempt that has not started. 409 where it was changed since, or has started."""
-    _, viewer = _task(request, pk)
+    _, viewer = task_of(request, pk)
     task_edits.set_guidance(pk, body.guidance, made_from=body.seen, actor=viewer.actor)
     return {"seen": task_edits.seen_of(pk)}
 
@@ -94,7 +96,7 @@ def guidance(request: HttpRequest, pk: int, body: Guidance) -> dict[str, Any]:
 @router.post("/{pk}/complete", response={200: dict[str, Any], **ERRORS})
 def complete(request: HttpRequest, pk: int, body: Words) -> dict[str, Any]:
     """Complete it by hand. 409 while a dependency is open."""
-    _, viewer = _task(request, pk)
+    _, viewer = task_of(request, pk)
     actions.complete_by_hand(pk, note=body.note, actor=viewer.actor)
     return {"status": "completed"}
 
@@ -102,7 +104,7 @@ def complete(request: HttpRequest, pk: int, body: Words) -> dict[str, Any]:
 @router.post("/{pk}/cancel", response={200: dict[str, Any], **ERRORS})
 def cancel(request: HttpRequest, pk: int, body: Words) -> dict[str, Any]:
     """Give it up; a running attempt is stopped."""
-    _, viewer = _task(request, pk)
+    _, viewer = task_of(request, pk)
     actions.cancel(pk, why=body.note, actor=viewer.actor)
     return {"status": "cancelled"}
 
@@ -110,7 +112,7 @@ def cancel(request: HttpRequest, pk: int, body: Words) -> dict[str, Any]:
 @router.post("/{pk}/reopen", response={200: dict[str, Any], **ERRORS})
 def reopen(request: HttpRequest, pk: int, body: Words) -> dict[str, Any]:
     """Let a finished task be done again."""
-    _, viewer = _task(request, pk)
+    _, viewer = task_of(request, pk)
     actions.reopen(pk, why=body.note, actor=viewer.actor)
     return {"status": "pending"}
 
@@ -118,8 +120,8 @@ def reopen(request: HttpRequest, pk: int, body: Words) -> dict[str, Any]:
 @router.post("/{pk}/reassign", response={200: dict[str, Any], **ERRORS})
 def reassign(request: HttpRequest, pk: int, body: Reassign) -> dict[str, Any]:
     """Give an unfinished task to another agent, with guidance."""
-    card, viewer = _task(request, pk)
-    agent_id = _agent(card.team_id, body.agent) if body.agent else None
+    card, viewer = task_of(request, pk)
+    agent_id = agent_of(card.team_id, body.agent) if body.agent else None
     actions.reassign(pk, agent_id=agent_id, guidance=body.guidance, start=body.start, actor=viewer.actor)
     return {"to": body.agent or "any free agent"}
 
@@ -127,7 +129,7 @@ def reassign(request: HttpRequest, pk: int, body: Reassign) -> dict[str, Any]:
 @router.post("/{pk}/stop", response={200: dict[str, Any], **ERRORS})
 def stop(request: HttpRequest, pk: int) -> dict[str, Any]:
     """Stop its running attempt. "Stopped" is written when its process is seen gone."""
-    card, viewer = _task(request, pk)
+    card, viewer = task_of(request, pk)
     if card.run is None:
         raise NotFound(f"{card.label} has no attempt under way.", field="task")
     actions.stop_run(card.run.id, actor=viewer.actor)

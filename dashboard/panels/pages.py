@@ -153,5 +153,6 @@ PAGES: Mapping[str, Callable[[str, Viewer], list[Block]]] = {
     "agent": agent,
     "history": history,
     "team-new": plain,
+    "task-form": plain,
     "error": plain,
 }

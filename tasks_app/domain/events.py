@@ -70,7 +70,7 @@ EVENT_DATA: dict[EventKind, str] = {
     EventKind.TEAM_ARCHIVED: "",
     EventKind.TEAM_RESTORED: "",
     EventKind.TASK_CREATED: "title, depends_on",
-    EventKind.TASK_EDITED: "fields",
+    EventKind.TASK_EDITED: "fields, waits_for, waits_no_more",
     EventKind.TASK_CLAIMED: "agent, run, attempt",
     EventKind.TASK_PROVED: "results",
     EventKind.TASK_IN_REVIEW: "reviewer, review",

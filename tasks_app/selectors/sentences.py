@@ -53,6 +53,9 @@ FIELDS: Mapping[str, str] = {
 
 
 def _task_edited(entry: Entry) -> Said:
+    for key, how in (("waits_for", "wait for"), ("waits_no_more", "no longer wait for")):
+        if others := entry.data.get(key):
+            return say(f"{{who}} let {{task}} {how} {{others}}", others=", ".join(str(one) for one in others))
     fields = [str(name).removesuffix("_id") for name in entry.data.get("fields") or ()]
     words = dict.fromkeys(FIELDS.get(name, f"its {name.replace('_', ' ')}") for name in fields)
     return told("{who} changed {task}", ", ".join(words))
