@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import Reason
 from tasks_app.selectors import message_sentences, telling
-from tasks_app.selectors.asked_sentences import about, answered, opened
+from tasks_app.selectors.asked_sentences import about, answered, opened, unanswered
 from tasks_app.selectors.journal import Entry
 from tasks_app.selectors.telling import Part, Said, Say, always, because, count, for_its_reason, person, reason, say, told
 
@@ -224,7 +224,7 @@ SENTENCES: Mapping[str, Say] = {
     EventKind.DECISION_ANSWERED: answered,
     EventKind.DECISION_DELIVERED: about("The answer to REQUEST reached the agent"),
     EventKind.DECISION_WITHDRAWN: about("REQUEST was withdrawn", "why"),
-    EventKind.DECISION_EXPIRED: about("Nobody answered REQUEST in time; that counts as a refusal"),
+    EventKind.DECISION_EXPIRED: unanswered,
     EventKind.DECISION_NOTIFIED: about("On-call was told of REQUEST, which has waited for long"),
     EventKind.DECISION_NOTIFY_FAILED: about("On-call could not be told of REQUEST", "why"),
     **message_sentences.SENTENCES,

@@ -66,7 +66,7 @@ def test_a_task_whose_owner_is_gone_says_so_everywhere_and_raises_attention(anna
     browser, task = anna(crew), crew.tasks[0]
     page = browser.get(reverse("task", args=[task.pk]))
     assert "Its worker is gone: another takes it up." in words_of(page)
-    assert "Agent lost" in words_of(browser.get(reverse("overview")))
+    assert "Lost" in words_of(browser.get(reverse("overview")))
     assert re.search(r"builder-1 Lost .*no heartbeat for", words_of(browser.get(reverse("team", args=[crew.team.slug]))))
     recovery.sweep()
     run = Run.objects.get(pk=held.id)
