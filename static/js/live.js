@@ -29,6 +29,8 @@
   };
   const badge = (count) => {
     document.title = (count ? `(${count}) ` : "") + document.title.replace(/^\(\d+\) /, "");
+    const icon = byId("conn-icon");
+    if (icon) icon.href = count ? icon.dataset.waiting : icon.dataset.idle;
     navigator.setAppBadge?.(count).catch(() => {});
   };
 

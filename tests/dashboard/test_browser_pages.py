@@ -70,6 +70,8 @@ def addresses(world: World) -> dict[str, str]:
         "overview": "/", "inbox": "/inbox/", "teams": "/teams/", "team": "/teams/atlas/", "table": "/teams/atlas/?view=table",
         "task": f"/tasks/{world['task']}/", "agent": f"/agents/{world['agent']}/", "history": "/history/",
         "archived": "/teams/cygnus/", "how it goes": "/teams/atlas/how-it-goes/", "messages": "/teams/atlas/messages/",
+        "context": "/teams/atlas/context/", "context entry": f"/teams/atlas/context/{world['entry']}/",
+        "new task": "/teams/atlas/tasks/new/", "edit task": f"/tasks/{world['task']}/edit/",
         "new team": "/teams/new/?example=1", "not found": "/nope/",
     } | {kind: f"/inbox/{world[kind]}/" for kind in kinds}  # fmt: skip
 
