@@ -3,7 +3,7 @@
 from ninja import NinjaAPI
 from ninja.security import django_auth
 
-from dashboard.api import checkpoints, context, deciders, decisions, forks, messages, tasks, teams
+from dashboard.api import checkpoints, context, deciders, decisions, forks, messages, planning, tasks, teams
 from dashboard.api.base import install_errors
 
 api = NinjaAPI(title="Crewdesk", version="1", auth=django_auth, urls_namespace="api", docs_url=None)
@@ -12,7 +12,9 @@ api.add_router("/teams", context.router, tags=["context"])  # before the actions
 api.add_router("/teams", deciders.router, tags=["decides"])
 api.add_router("/teams", messages.router, tags=["messages"])
 api.add_router("/teams", forks.teams_router, tags=["teams"])
+api.add_router("/teams", planning.of_team, tags=["tasks"])
 api.add_router("/teams", teams.router, tags=["teams"])
+api.add_router("/tasks", planning.of_task, tags=["tasks"])
 api.add_router("/tasks", tasks.router, tags=["tasks"])
 api.add_router("/tasks", forks.router, tags=["tasks"])
 api.add_router("/decisions", decisions.router, tags=["decisions"])

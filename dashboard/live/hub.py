@@ -63,6 +63,7 @@ class Hub:
         self.stale = Stale()
         self.fast_keys: set[str] = set()
         self.newest = -1  # the highest team pk seen; -1: not looked yet
+        self.answering: bool | None = None  # whether a worker answered when the slow timer looked last
         self._last = dict.fromkeys(("frame", "fast", "look", "tick", "any"), -1e9)
         self._spent = 0.0  # processor time of this process when the last frame began
         self._empty_since = time.monotonic()
@@ -211,13 +212,14 @@ class Hub:
             everything=stale.everything,
             sweep=self.rooms.due_sweeps(now),
             newest=self.newest,
+            answering=self.answering,
         )
         try:
             outcome = await work(order, self.pace)
         except Exception:
             self.stale = Stale(self.stale.keys | stale.keys, None, everything=self.stale.everything or stale.everything)
             raise
-        self.rooms.known = outcome.known
+        self.rooms.known, self.answering = outcome.known, outcome.answering
         for view, news in outcome.rooms.items():
             self.rooms.tell(view, news)
         for client, view in checks:

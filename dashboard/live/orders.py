@@ -100,6 +100,7 @@ class Order:
     everything: bool = False
     sweep: frozenset[View] = frozenset()
     newest: int = -1  # the highest team pk seen so far; -1: none was looked for
+    answering: bool | None = None  # whether a worker answered at the last look; None: not looked yet
 
 
 @dataclass
@@ -109,6 +110,7 @@ class Outcome:
     known: dict[int, int]
     newest: int
     new_teams: bool = False
+    answering: bool | None = None
     rooms: dict[View, News] = field(default_factory=dict)
     joins: dict[Ticket, Admitted | Refused] = field(default_factory=dict)
     checks: dict[tuple[Ticket, View], Admitted | Refused] = field(default_factory=dict)

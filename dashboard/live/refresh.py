@@ -23,6 +23,7 @@ from dashboard.panels.base import Block, is_fast, narrowed
 from tasks_app.domain.errors import DomainError
 from tasks_app.domain.text import mask_secrets
 from tasks_app.selectors import live as selector
+from tasks_app.selectors import workers
 
 logger = logging.getLogger(__name__)
 Announced = dict[int, list[DecisionEvent]]
@@ -46,7 +47,8 @@ class _Refresh:
         self.keys = set(order.keys)
         self.flooded = set[int]()  # teams with more new lines than anybody reads
         self.opened: list[str] = []
-        self.result = Outcome(dict(order.known), order.newest)
+        self.result = Outcome(dict(order.known), order.newest, answering=order.answering)
+        self.turned = False  # the last worker fell silent, or one is back: no event says so
         self.waits: dict[frozenset[int], int] = {}
 
     def outcome(self) -> Outcome:
@@ -74,6 +76,9 @@ class _Refresh:
         result.newest = max([order.newest, 0, *found])
         for team in wanted:
             self._advance(team, found.get(team))
+        if order.look is None:
+            result.answering = workers.answering()
+            self.turned = order.answering is not None and order.answering != result.answering
 
     def _advance(self, team: int, last: int | None) -> None:
         before = self.result.known.get(team)
@@ -107,7 +112,7 @@ class _Refresh:
                 shown, shown.roots, view.viewer, stale=lambda block: self._touched(block) and is_fast(block), fast=True
             )
         sweep = view in self.order.sweep
-        everything = self.order.everything or sweep or bool(self.flooded & view.team_ids)
+        everything = self.order.everything or self.turned or sweep or bool(self.flooded & view.team_ids)
         events = tuple(event for team in view.team_ids & set(announced) for event in announced[team])
         news = News(shown, {})
         if everything or any(self._touched(block) for block in shown.blocks()):

@@ -1,4 +1,4 @@
-"""How much was answered today, and when the last answer was given."""
+"""How much waits, how much was answered today, and when the last answer was given."""
 
 from collections.abc import Collection
 from typing import Any
@@ -22,7 +22,7 @@ class InboxCounts:
         return Block("inbox-counts", self.name, (), frozenset({keys.TEAMS, *(keys.inbox(pk) for pk in team_ids)}))
 
     def context(self, block: Block, viewer: Viewer) -> dict[str, Any]:
-        """Return the number since midnight and the moment of the last answer ever."""
+        """Return what waits, the number answered since midnight and the moment of the last answer ever."""
         midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
         count, last = inbox.answered_since(viewer.team_ids, midnight)
-        return {"answered_today": count, "last_answer": last}
+        return {"waiting": inbox.total(viewer.team_ids), "answered_today": count, "last_answer": last}

@@ -19,6 +19,7 @@ from dashboard.panels.kpis import Kpis
 from dashboard.panels.message_log import MessageLog, MessagePairs
 from dashboard.panels.messages import Messages
 from dashboard.panels.nav import Nav, Tabs
+from dashboard.panels.silence import Silence
 from dashboard.panels.structure import AgentStructure, InboxStructure
 from dashboard.panels.task_page import Attempts, Handover, TaskActions, TaskHead
 from dashboard.panels.team_head import TeamBar
@@ -38,10 +39,11 @@ def blocks(page: str, arg: str, viewer: Viewer) -> list[Block]:
 
 
 def chrome(page: str, arg: str, viewer: Viewer) -> dict[str, Block]:
-    """Return what stands around every page: the amber bar, the rail and the tabs of a phone."""
+    """Return what stands around every page: the amber bar, the word that nobody works, the rail and the tabs of a phone."""
     teams = viewer.team_ids
     return {
         "attention": Attention().block(teams),
+        "silence": Silence().block(teams),
         "nav": Nav().block(page, arg, teams),
         "tabs": Tabs().block(page, arg, teams),
     }
@@ -160,5 +162,6 @@ PAGES: Mapping[str, Callable[[str, Viewer], list[Block]]] = {
     "history": history,
     "team-new": plain,
     "message": plain,
+    "task-form": plain,
     "error": plain,
 }

@@ -6,6 +6,7 @@ from django import template
 from django.utils import timezone
 
 from dashboard.templatetags.crew_format import cost, tokens, usd, usd_short, usd_whole
+from tasks_app.decision_kinds import registry
 from tasks_app.decision_kinds.registry import choice_word
 from tasks_app.domain.budget import PACE_MIN_S
 from tasks_app.domain.graph import Why
@@ -17,6 +18,12 @@ from tasks_app.selectors.teams import Counts, TeamSummary
 
 register = template.Library()
 register.filter("choice_word", choice_word)
+
+
+@register.filter
+def unanswered(kind: str, when: str) -> str:
+    """Return what becomes of a request of this kind that nobody answers in time: `then` before, `meant` afterwards."""
+    return str(getattr(registry.get(kind).UNANSWERED, when))
 
 
 class Look(NamedTuple):
@@ -53,7 +60,7 @@ AGENT: dict[str, Look] = {
 TEAM: dict[str, Look] = {
     TeamState.WAITING: WAIT,
     TeamState.FAILED: FAIL,
-    TeamState.LOST: Look("Agent lost", "triangle-alert", "s-fail"),
+    TeamState.LOST: Look("Lost", "triangle-alert", "s-fail"),
     TeamState.OVER_TIME: Look("Over time", "clock", "s-wait"),
     TeamState.BLOCKED: BLOCK,
     TeamState.CONTEXT: Look("Context critical", "gauge", "s-fail"),

@@ -25,6 +25,8 @@ from tasks_app.services import actions
 
 GONE = "There is no such request, or you have no access to it."
 
+SENT = "Sent at once: it cannot be undone."
+
 
 @require_GET
 def inbox(request: HttpRequest) -> HttpResponse:
@@ -62,7 +64,7 @@ def answer(request: HttpRequest, id: str) -> HttpResponse:
         )
     except DomainError as problem:
         return _refused(page, id, problem, forms.posted(found.item.kind, found.payload, request.POST))
-    messages.success(request, f"{choice_word(given.choice).capitalize()}: {found.item.title}")
+    messages.success(request, f"{choice_word(given.choice).capitalize()}: {found.item.title}. {SENT}")
     return _next(page)
 
 

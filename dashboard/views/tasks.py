@@ -8,6 +8,7 @@ from django.views.decorators.http import require_GET
 
 from dashboard.access import require_team
 from dashboard.forms import fields
+from dashboard.forms import tasks as forms
 from dashboard.http import post_only
 from dashboard.panels.task_page import Attempts, Handover, TaskActions, TaskHead
 from dashboard.views.act import Act, choose, perform
@@ -17,7 +18,7 @@ from tasks_app.execution import handover
 from tasks_app.execution.handover import Told
 from tasks_app.selectors import attempts as selector
 from tasks_app.selectors import look, steps
-from tasks_app.services import actions, budgets, task_edits
+from tasks_app.services import actions, budgets, drafts, task_edits
 
 GONE = "There is no such task, or you have no access to it."
 FIELDS = {
@@ -28,6 +29,7 @@ FIELDS = {
     "reopen": ["why"],
     "budget": ["usd", "tokens"],
     "run_budget": ["usd", "tokens"],
+    "depend": ["depends_on"],
 }
 """The fields of each form of the page at which it says what is wrong with them."""
 
@@ -122,7 +124,7 @@ def _acts(request: HttpRequest, pk: int, actor: str) -> dict[str, Act]:
 
 
 def _settings(request: HttpRequest, pk: int, actor: str) -> dict[str, Act]:
-    """Return what changes how a task is worked on: its budget, its rules, its place in the queue."""
+    """Return what changes how a task is worked on: what it waits for, its budget, its rules, its place in the queue."""
     post = request.POST
 
     def budget() -> str:
@@ -148,7 +150,22 @@ def _settings(request: HttpRequest, pk: int, actor: str) -> dict[str, Act]:
     def move(up: bool) -> Act:
         return lambda: task_edits.move(pk, up=up, actor=actor)
 
+    def depend() -> str:
+        named = fields.text(post, "depends_on", 400, needed="Write one or more tasks, such as T-3.")
+        team_pk = selector.team_of(pk) or 0
+        task_edits.add_dependencies(pk, needs=drafts.needs(team_pk, forms.labels(named)), actor=actor)
+        return "It waits for that now, too."
+
+    def unblock() -> str:
+        needs = fields.pk(post, "needs")
+        if needs is None:
+            raise NotFound("There is no such task.", field="needs")
+        actions.unblock(pk, needs=needs, actor=actor)
+        return "It no longer waits for that."
+
     return {
+        "depend": depend,
+        "unblock": unblock,
         "guidance": guidance,
         "budget": budget,
         "run_budget": run_budget,
@@ -160,7 +177,7 @@ def _settings(request: HttpRequest, pk: int, actor: str) -> dict[str, Act]:
 
 def _posted(request: HttpRequest) -> dict[str, Any]:
     """Return what the forms show again; only texts, and the agent as a number."""
-    names = ("do", "guidance", "words", "start", "note", "why", "usd", "tokens")
+    names = ("do", "guidance", "words", "start", "note", "why", "usd", "tokens", "depends_on")
     agent = request.POST.get("agent", "")
     return {name: request.POST.get(name, "")[: fields.MAX_TEXT] for name in names} | {
         "agent": int(agent) if agent.isascii() and agent.isdigit() and len(agent) < 19 else None

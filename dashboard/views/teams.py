@@ -128,6 +128,7 @@ def render(
         "agents": AgentSet().block(found.pk),
         "messages_block": Messages().block(found.pk),
         "members": attempts.members(found.pk),
+        "can_add": page.viewer.can_act(found.pk),
         "filter": chosen,
         "board_query": replace(chosen, view="board").query,
         "table_query": replace(chosen, view="table", column="").query,

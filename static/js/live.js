@@ -9,11 +9,13 @@
   let last = Date.now(), tries = 0, timer, raf, ackTimer, unacked = 0, chars = 0, acked = 0, opened = 0, skew = 0;
 
   const write = (node, text) => { if (node && node.textContent !== text) node.textContent = text; };
+  const since = () => new Date(last).toTimeString().slice(0, 8);
   const say = (word) => {
     state = document.documentElement.dataset.conn = word;
     const stale = word === "stale";
-    const texts = { none: "Not live", connecting: "Connecting", live: note || "Live", reconnecting: "Reconnecting", stale: `Stale since ${new Date(last).toTimeString().slice(0, 8)}` };
+    const texts = { none: "Not live", connecting: "Connecting", live: note || "Live", reconnecting: "Reconnecting", stale: `Stale since ${since()}` };
     write(byId("conn-text"), texts[word]);
+    if (stale) write(byId("conn-since"), `No data since ${since()}.`);
     for (const node of document.querySelectorAll(stale ? "[data-needs-live]:enabled" : "[data-was-live]")) {
       node.toggleAttribute("disabled", stale);
       node.toggleAttribute("data-was-live", stale);
@@ -27,6 +29,8 @@
   };
   const badge = (count) => {
     document.title = (count ? `(${count}) ` : "") + document.title.replace(/^\(\d+\) /, "");
+    const icon = byId("conn-icon");
+    if (icon) icon.href = count ? icon.dataset.waiting : icon.dataset.idle;
     navigator.setAppBadge?.(count).catch(() => {});
   };
 

@@ -21,6 +21,15 @@ class Given:
     """Who speaks, where the agent is told of it: the human, or `The lead agent ada`."""
 
 
+@dataclass(frozen=True)
+class Unanswered:
+    """What becomes of a request that nobody answered in time; never consent. `choice`: what is chosen then, or nothing."""
+
+    choice: str
+    then: str  # said before: "times out in 5:48, then it is denied"
+    meant: str  # said afterwards: "Timed out: it counts as denied"
+
+
 class Kind(Protocol):
     """A module in this package: everything one kind of decision needs, without a table of its own."""
 
@@ -30,6 +39,9 @@ class Kind(Protocol):
     """Choices that let the asked call happen: after parking the agent must repeat it exactly."""
     STANDING: frozenset[str]
     """Choices that are kept elsewhere (a rule): the answer itself is spent as soon as the agent has been told."""
+
+    UNANSWERED: Unanswered
+    """What becomes of it when a timeout that was set has run out."""
 
     def title(self, payload: Mapping[str, Any], agent: str) -> str:
         """One line for lists and notifications."""

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from tasks_app.decision_kinds.base import Given
+from tasks_app.decision_kinds.base import Given, Unanswered
 from tasks_app.domain.errors import Invalid
 
 CHOICES = {"raise": "budget raised", "smaller_model": "to finish with a smaller model", "stop": "stopped"}
 GRANTS: frozenset[str] = frozenset()
 STANDING: frozenset[str] = frozenset()
+UNANSWERED = Unanswered("", "nothing is raised", "nothing was raised")
 SHARED = ("team", "server")
 """What several runs use up together: it is asked once, and all of them wait for the answer."""
 MIN_USD = Decimal("0.01")

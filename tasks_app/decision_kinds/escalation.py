@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tasks_app.decision_kinds.base import Given
+from tasks_app.decision_kinds.base import Given, Unanswered
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.planning import APPROVE_LAST
 from tasks_app.domain.text import one_line
@@ -11,6 +11,7 @@ from tasks_app.domain.text import one_line
 CHOICES = {"answer": "answered"}
 GRANTS: frozenset[str] = frozenset()
 STANDING: frozenset[str] = frozenset()
+UNANSWERED = Unanswered("", "nothing is chosen", "nothing was chosen")
 
 
 PLAN_OVER = "Plan mode is over; carry this plan out now:\n{}"

@@ -4,13 +4,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tasks_app.decision_kinds.base import Given
+from tasks_app.decision_kinds.base import Given, Unanswered
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.text import one_line
 
 CHOICES = {"allow": "allowed once", "allow_rule": "allowed in this task", "deny": "denied"}
 GRANTS = frozenset({"allow", "allow_rule"})
 STANDING = frozenset({"allow_rule"})
+UNANSWERED = Unanswered("deny", "it is denied", "it counts as denied")
 
 
 def title(payload: Mapping[str, Any], agent: str) -> str:

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tasks_app.decision_kinds.base import Given
+from tasks_app.decision_kinds.base import Given, Unanswered
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.text import clean, strip_ansi
 
 CHOICES = {"approve": "approved", "approve_changes": "approved with changes", "revise": "sent back"}
 GRANTS: frozenset[str] = frozenset()
 STANDING: frozenset[str] = frozenset()
+UNANSWERED = Unanswered("revise", "the plan is sent back", "the plan was sent back")
 
 
 def title(payload: Mapping[str, Any], agent: str) -> str:

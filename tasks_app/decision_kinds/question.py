@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tasks_app.decision_kinds.base import Given
+from tasks_app.decision_kinds.base import Given, Unanswered
 from tasks_app.domain.errors import Invalid, Problems
 from tasks_app.domain.text import one_line
 
 CHOICES = {"answer": "answered", "dismiss": "left to the agent"}
 GRANTS: frozenset[str] = frozenset()
 STANDING: frozenset[str] = frozenset()
+UNANSWERED = Unanswered("dismiss", "the agent decides itself", "it was left to the agent")
 
 
 def title(payload: Mapping[str, Any], agent: str) -> str:

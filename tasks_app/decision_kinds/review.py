@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tasks_app.decision_kinds.base import Given
+from tasks_app.decision_kinds.base import Given, Unanswered
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.text import one_line
 
 CHOICES = {"approve": "approved", "revise": "sent back"}
 GRANTS: frozenset[str] = frozenset({"approve"})
 STANDING: frozenset[str] = frozenset()
+UNANSWERED = Unanswered("revise", "the work is sent back", "the work was sent back")
 
 
 def title(payload: Mapping[str, Any], agent: str) -> str:

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from tasks_app.decision_kinds.base import Given
+from tasks_app.decision_kinds.base import Given, Unanswered
 
 CHOICES = {"wait": "to wait", "retry": "to be tried again", "stop": "stopped"}
 GRANTS: frozenset[str] = frozenset()
 STANDING: frozenset[str] = frozenset()
+UNANSWERED = Unanswered("", "nothing is done", "nothing was done")
 
 
 def title(payload: Mapping[str, Any], agent: str) -> str:

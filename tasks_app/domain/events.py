@@ -82,7 +82,7 @@ EVENT_DATA: dict[EventKind, str] = {
     EventKind.TEAM_DECIDES: "the settings that changed",
     EventKind.TEAM_IMPORTED: "name, exported_at",
     EventKind.TASK_CREATED: "title, depends_on",
-    EventKind.TASK_EDITED: "fields",
+    EventKind.TASK_EDITED: "fields, waits_for, waits_no_more",
     EventKind.TASK_SPLIT: "parts",
     EventKind.TASK_CLAIMED: "agent, run, attempt",
     EventKind.TASK_PROVED: "results",

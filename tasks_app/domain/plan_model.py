@@ -134,7 +134,7 @@ class Limits(Strict):
         default=GRACE_S, description="Seconds an agent waits before it is parked"
     )
     decision_timeout_s: Annotated[Number, Field(ge=10, le=31_536_000)] | None = Field(
-        default=None, description="Seconds after which an unanswered request counts as denied; empty: never"
+        default=None, description="Seconds after which an unanswered request times out, which is never consent; empty: never"
     )
     on_failure: Literal["reassign", "ask"] = Field(
         default="reassign", description="Try another agent first, or ask the lead at once"

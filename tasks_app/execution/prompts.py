@@ -152,7 +152,7 @@ def forked(run: Starts, *, name: str, entries: Sequence[Any], dossiers: Sequence
         Part("Fork", words),
         Part("Acceptance criteria", f"## Acceptance criteria\n{asked_for}" if asked_for else ""),
         Part("Shared context", _entries(entries)),
-        Part("What was already tried", _dossiers(dossiers)),
+        Part("What was already tried", tried.text(dossiers)),
         Part(GUIDANCE, f"## Guidance of the lead\n{run.guidance}" if run.guidance else ""),
         Part("How to report", REPORT.format(n=task.number)),
     )

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils import timezone
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
@@ -15,7 +16,7 @@ from tasks_app.domain.spans import span
 from tasks_app.domain.statuses import TaskStatus
 from tasks_app.domain.text import one_line
 from tasks_app.management import words
-from tasks_app.selectors import agents, inbox, journal, tasks, teams, telling
+from tasks_app.selectors import agents, inbox, journal, tasks, teams, telling, workers
 from tasks_app.selectors.agents import AgentCard
 from tasks_app.selectors.states import AgentState, TaskState
 from tasks_app.selectors.tasks import TaskCard
@@ -43,6 +44,7 @@ class Status:
     waiting: Sequence[inbox.Item]
     needs: Mapping[int, Sequence[int]]
     now: dt.datetime
+    silence: workers.Silence | None = None  # it has work, and no worker answers
 
 
 def read(team_id: int, now: dt.datetime) -> Status:
@@ -54,6 +56,7 @@ def read(team_id: int, now: dt.datetime) -> Status:
         waiting=inbox.open_items([team_id]),
         needs=journal.needs(team_id),
         now=now,
+        silence=workers.silence([team_id]),
     )
 
 
@@ -80,6 +83,7 @@ def as_json(status: Status) -> dict[str, Any]:
             "on_pace_for_usd": team.pace_usd(status.now),
             "on_pace_for_tokens": team.pace_tokens(status.now),
         },
+        "no_worker_since": _since(status.silence),
         "tasks": [task_json(card) for card in status.tasks],
         "agents": [_agent_json(card) for card in status.agents],
         "decisions": [
@@ -99,7 +103,23 @@ def as_json(status: Status) -> dict[str, Any]:
 
 def as_text(status: Status) -> RenderableType:
     """Return the status for a terminal."""
-    return Group(_header(status), Text(), _tree(status), Text(), _Crew(status), *_questions(status))
+    return Group(_header(status), *_silence(status.silence), Text(), _tree(status), Text(), _Crew(status), *_questions(status))
+
+
+def _silence(silence: workers.Silence | None) -> list[RenderableType]:
+    """Say that nobody works, and how to change it."""
+    if silence is None:
+        return []
+    since = f" since {timezone.localtime(silence.since):%H:%M:%S}" if silence.since else ""
+    text = f"No worker answers{since}. Nothing goes on until one is back. Start one: {words.COMMAND} up"
+    return [Text(text, style="bold red")]
+
+
+def _since(silence: workers.Silence | None) -> str | None:
+    """Null: all is well; the last sign of a worker, or `unknown` where there was none."""
+    if silence is None:
+        return None
+    return silence.since.isoformat(timespec="seconds") if silence.since else "unknown"
 
 
 def task_words(card: TaskCard) -> str:

@@ -13,9 +13,9 @@ from tasks_app.domain.leases import LEASE_S
 from tasks_app.domain.statuses import OPEN_RUN, AgentStatus, DecisionKind, DecisionStatus, RunStatus
 from tasks_app.domain.text import one_line
 from tasks_app.models import Agent, Decision, Run
-from tasks_app.selectors import worktime
+from tasks_app.selectors import workers, worktime
 from tasks_app.selectors.clock import DatabaseNow
-from tasks_app.selectors.look import once, shelf
+from tasks_app.selectors.look import once, shelf, through, under_way
 from tasks_app.selectors.states import AgentState, ContextUse, over_time
 from tasks_app.selectors.worktime import Worktime
 
@@ -196,7 +196,8 @@ def _cards(agents: QuerySet[Agent]) -> list[AgentCard]:
     ids = [agent.pk for agent in found]
     runs = {agent_id: run for agent_id, _, run in open_runs(Q(agent_id__in=ids))}
     asks = {agent_id: ask for agent_id, _, ask in reversed(open_asks(Q(agent_id__in=ids)))}
-    cards = [_card(agent, runs.get(agent.pk), asks.get(agent.pk)) for agent in found]
+    with through(under_way()):
+        cards = [_card(agent, runs.get(agent.pk), asks.get(agent.pk)) for agent in found]
     shelf(AgentCard).update({card.pk: card for card in cards})
     return cards
 
@@ -236,10 +237,12 @@ def state_of(status: AgentStatus, run: OpenRun | None, ask: OpenAsk | None) -> t
     if run is not None and run.alive:
         return AgentState.WORKING, "stopping" if run.stopping else ""
     if run is not None and run.status is RunStatus.RUNNING:
-        return AgentState.LOST, "another worker takes it up"
+        return AgentState.LOST, "another worker takes it up" if workers.answering() else workers.NOBODY
     if status is AgentStatus.STOPPED:
         return AgentState.STOPPED, "stopped by the lead"
     if run is not None:
+        if run.due and not workers.answering():
+            return AgentState.IDLE, f"{run.label}: {workers.NOBODY}"
         return AgentState.IDLE, f"{run.label} waits for a free worker" if run.due else f"{run.label} goes on later"
     return AgentState.IDLE, ""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from tasks_app.decision_kinds import registry
 from tasks_app.domain.statuses import DecisionKind
 from tasks_app.domain.text import one_line
 from tasks_app.selectors.journal import Entry, Request
@@ -26,6 +27,13 @@ def about(template: str, name: str = "") -> Say:
         return because(template.replace("REQUEST", f"{request}{{on}}"), name)(entry)
 
     return tell
+
+
+def unanswered(entry: Entry) -> Said:
+    """Tell that nobody answered in time, and what that means for this kind."""
+    kind = asked(entry).kind
+    means = f": {registry.get(kind).UNANSWERED.meant}" if kind in registry.KINDS else ""
+    return about(f"Nobody answered REQUEST in time{means}")(entry)
 
 
 OPENED: Mapping[str, str] = {

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import Reason
 from tasks_app.selectors import fork_sentences, message_sentences, telling
-from tasks_app.selectors.asked_sentences import about, answered, opened
+from tasks_app.selectors.asked_sentences import about, answered, opened, unanswered
 from tasks_app.selectors.journal import Entry
 from tasks_app.selectors.telling import Part, Said, Say, always, because, count, for_its_reason, person, reason, say, told
 
@@ -53,6 +53,9 @@ FIELDS: Mapping[str, str] = {
 
 
 def _task_edited(entry: Entry) -> Said:
+    for key, how in (("waits_for", "wait for"), ("waits_no_more", "no longer wait for")):
+        if others := entry.data.get(key):
+            return say(f"{{who}} let {{task}} {how} {{others}}", others=", ".join(str(one) for one in others))
     fields = [str(name).removesuffix("_id") for name in entry.data.get("fields") or ()]
     words = dict.fromkeys(FIELDS.get(name, f"its {name.replace('_', ' ')}") for name in fields)
     return told("{who} changed {task}", ", ".join(words))
@@ -241,7 +244,7 @@ SENTENCES: Mapping[str, Say] = {
     EventKind.DECISION_ANSWERED: answered,
     EventKind.DECISION_DELIVERED: about("The answer to REQUEST reached the agent"),
     EventKind.DECISION_WITHDRAWN: about("REQUEST was withdrawn", "why"),
-    EventKind.DECISION_EXPIRED: about("Nobody answered REQUEST in time; that counts as a refusal"),
+    EventKind.DECISION_EXPIRED: unanswered,
     EventKind.DECISION_HANDED_ON: about("REQUEST was handed on from the lead agent to the human", "why"),
     EventKind.DECISION_NOTIFIED: about("On-call was told of REQUEST, which has waited for long"),
     EventKind.DECISION_NOTIFY_FAILED: about("On-call could not be told of REQUEST", "why"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tasks_app.domain.ids import task_label
 from tasks_app.domain.statuses import RunStatus, TeamStatus
 from tasks_app.models import Task
+from tasks_app.selectors import workers
 from tasks_app.selectors.agents import OpenRun
 from tasks_app.selectors.states import ContextUse, TaskState
 
@@ -44,8 +45,10 @@ def _in_flight_reason(run: OpenRun | None, reviewed_in: int | None) -> str:
     if run.alive:
         return "stopping" if run.stopping else ""
     if run.status is RunStatus.RUNNING:
-        return "its worker is gone: another takes it up"
-    return "waits for a free worker" if run.due else "goes on later"
+        return "its worker is gone: another takes it up" if workers.answering() else f"its worker is gone, {workers.NOBODY}"
+    if not run.due:
+        return "goes on later"
+    return "waits for a free worker" if workers.answering() else workers.NOBODY
 
 
 def _queue_reason(task: Task, crew: Crew, now: dt.datetime) -> str:
@@ -63,4 +66,4 @@ def _queue_reason(task: Task, crew: Crew, now: dt.datetime) -> str:
         return f"no active agent has the role {task.role}: reassign it"
     if not crew.active:
         return "no agent is active"
-    return "waits for a free agent"
+    return "waits for a free agent" if workers.answering() else workers.NOBODY

@@ -16,7 +16,7 @@ from tasks_app.domain.statuses import AgentStatus, RunStatus, TaskStatus
 from tasks_app.models import Agent, Dependency, Task
 from tasks_app.selectors import agents
 from tasks_app.selectors.agents import OpenAsk, OpenRun
-from tasks_app.selectors.look import once_of
+from tasks_app.selectors.look import once_of, through, under_way
 from tasks_app.selectors.states import ContextUse, TaskState, over_time, with_state
 from tasks_app.selectors.task_reasons import Crew, reason
 
@@ -128,7 +128,8 @@ class _Facts:
 def of_teams(team_ids: Collection[int], *, states: Collection[TaskState] = tuple(TaskState)) -> dict[int, list[TaskCard]]:
     """Return the tasks of each team that are in one of `states`, in order of their numbers.
 
-    Five queries, whatever the number of teams; six where blocked tasks but not all others are asked for.
+    Five queries, whatever the number of teams, and up to two for whether a worker answers, where that matters; one more where
+    blocked tasks but not all others are asked for.
     """
     everything = set(states) == set(TaskState)
     found = _load(Task.objects.filter(team_id__in=team_ids), () if everything else states)
@@ -203,7 +204,8 @@ def _cards(tasks: "Sequence[DerivedTask]", facts: _Facts) -> list[TaskCard]:
     deps = {pk: facts.deps.get(pk, []) for pk in facts.links}
     statuses = {pk: link.status for pk, link in facts.links.items()}
     dead = dead_ends(deps, statuses, failed=facts.failed)
-    return [_card(task, facts, blockers(task.pk, deps, statuses, failed=facts.failed, dead=dead)) for task in tasks]
+    with through(under_way()):
+        return [_card(task, facts, blockers(task.pk, deps, statuses, failed=facts.failed, dead=dead)) for task in tasks]
 
 
 def _obstacles(facts: _Facts, blocked_by: tuple[Blocker[int], ...]) -> tuple[Obstacle, ...]:

@@ -17,6 +17,7 @@ from tasks_app.services import (
     deciding,
     decisions,
     deliveries,
+    drafts,
     events,
     expiry,
     judges,
@@ -27,6 +28,7 @@ from tasks_app.services import (
     reviews,
     runs,
     scheduling,
+    task_edits,
     tasks,
     teams,
     workspaces,
@@ -193,12 +195,26 @@ def reopen(task_id: int, *, why: str, actor: str) -> None:
 
 
 def add_task(team_id: int, draft: Draft, *, actor: str) -> Task:
-    """Add a task to a running team."""
+    """Add a task to a running team. Raises `Invalid` or `TooLarge` that names the field."""
     with transaction.atomic():
+        drafts.check(team_id, draft)
         task = tasks.create(team_id, draft, actor=actor)
         teams.work_again(team_id)
     scheduling.tick(team_id)
     return task
+
+
+def edit_task(task_id: int, given: Mapping[str, Any], *, actor: str) -> Task:
+    """Change what a task that waits says; who may take it may have changed with it."""
+    task = task_edits.change(task_id, given, actor=actor)
+    scheduling.tick(task.team_id)
+    return task
+
+
+def unblock(task_id: int, *, needs: int, actor: str) -> None:
+    """Let a task no longer wait for another one; it may start at once."""
+    task_edits.remove_dependency(task_id, needs=needs, actor=actor)
+    scheduling.tick(tasks.get(task_id).team_id)
 
 
 def pause_team(team_id: int, *, actor: str) -> None:

@@ -5,6 +5,7 @@ from datetime import timedelta
 from django.db import transaction
 from django.utils import timezone
 
+from tasks_app.decision_kinds import registry
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import DecisionStatus
@@ -12,11 +13,9 @@ from tasks_app.domain.transitions import EXPIRE
 from tasks_app.models import Decision
 from tasks_app.services import clock, decisions, events
 
-EXPIRED_CHOICE = {"permission": "deny", "plan": "revise", "question": "dismiss", "review": "revise"}
-
 
 def expire_due() -> int:
-    """open → expired where a timeout that was set has run out: counts as a refusal, never as consent; returns how many."""
+    """open → expired where a timeout that was set has run out: never consent; its kind says what it means. Returns how many."""
     due = Decision.objects.filter(status=DecisionStatus.OPEN.value, expires_at__lte=clock.now())
     return sum(_expire(pk) for pk in list(due.values_list("pk", flat=True)))
 
@@ -28,7 +27,7 @@ def _expire(decision_id: str) -> bool:
     landed = Decision.objects.filter(pk=decision_id, status__in=EXPIRE.sources).update(
         status=EXPIRE.target,
         closed_why="nobody answered in time",
-        choice=EXPIRED_CHOICE.get(decision.kind, ""),
+        choice=registry.get(decision.kind).UNANSWERED.choice,
         note="Nobody answered in time. This is not consent.",
     )
     if landed:

@@ -1,5 +1,6 @@
 """Changes to a task that leave its status alone: words, dependencies, order and the rules the lead allowed for it."""
 
+import dataclasses
 from collections.abc import Collection, Mapping
 from hashlib import sha256
 from typing import Any
@@ -14,7 +15,7 @@ from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import TaskStatus
 from tasks_app.domain.text import clean, cut
 from tasks_app.models import Dependency, Task, TaskRule
-from tasks_app.services import events
+from tasks_app.services import drafts, events
 from tasks_app.services.tasks import TEXT_LIMIT, TITLE_LIMIT, UNFINISHED, append_event, dependencies_of, get, plain_metadata
 
 WORDS = ("title", "active_form")
@@ -38,7 +39,45 @@ def add_dependencies(task_id: int, *, needs: Collection[int], actor: str) -> Non
         if pk not in deps[task_id]:
             deps[task_id].append(pk)
             Dependency.objects.create(task_id=task_id, needs_id=pk)
-    append_event(EventKind.TASK_EDITED, task, actor=actor, data={"fields": ["depends_on"]})
+    added = [f"T-{labels[pk]}" for pk in needs]
+    append_event(EventKind.TASK_EDITED, task, actor=actor, data={"fields": ["depends_on"], "waits_for": added})
+
+
+@transaction.atomic
+def remove_dependency(task_id: int, *, needs: int, actor: str) -> None:
+    """Let an unfinished task no longer wait for another one. Raises `Conflict` where it is over or does not wait for that."""
+    task = _locked(task_id)
+    _must_be_unfinished(task)
+    other = get(needs)
+    if not Dependency.objects.filter(task_id=task_id, needs_id=needs).delete()[0]:
+        raise Conflict(f"{task.label} does not depend on {other.label}.", field="depends_on")
+    append_event(EventKind.TASK_EDITED, task, actor=actor, data={"fields": ["depends_on"], "waits_no_more": [other.label]})
+
+
+@transaction.atomic
+def change(task_id: int, given: Mapping[str, Any], *, actor: str) -> Task:
+    """Change what a task that waits says (`drafts.EDITABLE`). Raises `Conflict` where an attempt has begun or it is over.
+
+    Raises `Invalid` or `TooLarge` that names the field.
+    """
+    task = _locked(task_id)
+    if task.status != TaskStatus.PENDING.value:
+        raise Conflict(f"{task.label} is {task.status.replace('_', ' ')}. {TOO_LATE[TaskStatus(task.status)]}")
+    before = drafts.of(task)
+    columns = drafts.columns(task.team_id, dataclasses.replace(before, **given))
+    changed = {name: value for name, value in columns.items() if value != getattr(task, name)}
+    if changed:
+        Task.objects.filter(pk=task_id).update(**changed)
+        append_event(EventKind.TASK_EDITED, task, actor=actor, data={"fields": sorted(changed)})
+    return get(task_id)
+
+
+TOO_LATE: Mapping[TaskStatus, str] = {
+    TaskStatus.IN_PROGRESS: "Send its agent a message, or stop the attempt and change it then.",
+    TaskStatus.COMPLETED: "Reopen it to change it.",
+    TaskStatus.CANCELLED: "Reopen it to change it.",
+}
+"""What a person can do about a task that cannot be changed any more."""
 
 
 def _locked(task_id: int) -> Task:
@@ -96,6 +135,11 @@ def edit(
 def seen(guidance: str) -> str:
     """Return what names this version of the guidance: an edit says which one it was made from."""
     return sha256(guidance.encode()).hexdigest()[:16]
+
+
+def changed_meanwhile() -> Stale:
+    """Return the refusal of an edit that was made from an older text."""
+    return Stale("This was changed while you wrote. Open the task to see it; what you wrote is kept below.")
 
 
 def seen_of(task_id: int) -> str:

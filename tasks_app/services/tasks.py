@@ -69,9 +69,9 @@ def create(team_id: int, draft: Draft, *, actor: str) -> Task:
     Raises `Invalid` naming the field: an empty title, bad criteria, a role or assignee that nobody in the team has, a
     dependency outside the team; `TooLarge` for texts beyond their limits.
     """
-    words = _words(draft)
+    words = words_of(draft)
     team = events.lock(team_id)
-    _must_have_someone(team_id, draft)
+    must_have_someone(team_id, draft)
     needs = _needed(team_id, draft.depends_on)
     number = team.last_task_number + 1
     Team.objects.filter(pk=team_id).update(last_task_number=number)
@@ -101,9 +101,9 @@ def create(team_id: int, draft: Draft, *, actor: str) -> Task:
     return task
 
 
-def _words(draft: Draft) -> dict[str, Any]:
-    title = clean(draft.title).strip()
-    if not title:
+def words_of(draft: Draft) -> dict[str, Any]:
+    """Return its texts as they are stored; raises `Invalid` or `TooLarge`."""
+    if not (title := clean(draft.title).strip()):
         raise Invalid("The title is empty. Say in a few words what is to be done.", field="title")
     if len(draft.description) > TEXT_LIMIT:
         raise TooLarge(f"The description is longer than {TEXT_LIMIT:,} characters.", field="description")
@@ -124,7 +124,7 @@ def plain_metadata(given: Mapping[str, Any] | None) -> dict[str, Any]:
     return stored
 
 
-def _must_have_someone(team_id: int, draft: Draft) -> None:
+def must_have_someone(team_id: int, draft: Draft) -> None:
     """A task that nobody in the team may do would wait for ever."""
     crew = dict(Agent.objects.filter(team_id=team_id).values_list("pk", "role"))
     if draft.assignee_id is not None and draft.assignee_id not in crew:

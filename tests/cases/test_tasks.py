@@ -11,6 +11,7 @@ from tasks_app.execution import outcome
 from tasks_app.models import Agent, Decision, Message, Run, Task, Team
 from tasks_app.runners.port import Outcome, OutcomeKind
 from tasks_app.services import recovery
+from tests import factories
 from tests.dashboard.conftest import html_of, words_of
 from tests.services import world
 
@@ -61,10 +62,11 @@ def lost(crew):
 def test_a_task_whose_owner_is_gone_says_so_everywhere_and_raises_attention(anna):
     crew = world.make()
     held = lost(crew)
+    factories.WorkerFactory()
     browser, task = anna(crew), crew.tasks[0]
     page = browser.get(reverse("task", args=[task.pk]))
     assert "Its worker is gone: another takes it up." in words_of(page)
-    assert "Agent lost" in words_of(browser.get(reverse("overview")))
+    assert "Lost" in words_of(browser.get(reverse("overview")))
     assert re.search(r"builder-1 Lost .*no heartbeat for", words_of(browser.get(reverse("team", args=[crew.team.slug]))))
     recovery.sweep()
     run = Run.objects.get(pk=held.id)

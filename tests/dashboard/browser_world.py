@@ -49,9 +49,10 @@ def _atlas(lead: Any) -> dict[str, Any]:
     ended = make.TeamFactory(name="Cygnus", slug="cygnus", lead=lead, archived_at=make.ago(hours=1))
     make.TaskFactory(team=ended, done=True)
     _messages(team, ada, ben)
+    entry = make.ContextEntryFactory(team=team)
     for kind in ("team.started", "task.claimed", "decision.opened"):
         make.EventFactory(team=team, kind=kind, actor="user:anna", task_number=20, agent_id=ada.pk)
-    return {"task": failed.pk, "agent": ada.pk, "permission": permission.pk, "run": run.pk}
+    return {"task": failed.pk, "agent": ada.pk, "permission": permission.pk, "run": run.pk, "entry": entry.pk}
 
 
 def _messages(team: Any, ada: Any, ben: Any) -> None:

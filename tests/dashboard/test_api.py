@@ -30,6 +30,47 @@ def post(client: Client, path: str, body: Any) -> Any:
     return client.post(f"/api/{path}", data=json.dumps(body), content_type="application/json")
 
 
+def test_the_plan_of_a_running_team_is_changed(lead: Client) -> None:
+    team = factories.TeamFactory(slug="atlas")
+    factories.AgentFactory(team=team, name="ada", role="builder")
+    first = factories.TaskFactory(team=team, number=1, in_progress=True)
+    type(team).objects.update(last_task_number=1)
+    body = {"title": "Fix things", "criteria": ["check: pytest -q"], "depends_on": ["T-1"], "minutes": [5, 20], "budget_usd": 2}
+    made = post(lead, "teams/atlas/tasks", body)
+    assert made.status_code == 201, made.content
+    assert made.json()["id"] == "T-2"
+    assert "vague_title" in {one["code"] for one in made.json()["findings"]}
+    task = team.tasks.get(number=2)
+    assert (task.criteria, task.expected_max, [d.needs_id for d in task.dependencies.all()]) == (
+        [{"check": "pytest -q"}],
+        20,
+        [first.pk],
+    )
+    path = f"tasks/{task.pk}"
+    edited = lead.patch(f"/api/{path}", data=json.dumps({"title": "Export", "assignee": "ada"}), content_type="application/json")
+    assert edited.status_code == 200, edited.content
+    task.refresh_from_db()
+    assert (task.title, task.assignee.name, task.criteria) == ("Export", "ada", [{"check": "pytest -q"}])
+    assert lead.delete(f"/api/{path}/dependencies/T-1").status_code == 200
+    assert lead.delete(f"/api/{path}/dependencies/T-1").json()["error"]["code"] == "conflict"
+    assert post(lead, f"{path}/dependencies", {"needs": ["T-1"]}).status_code == 200
+    circle = post(lead, f"tasks/{first.pk}/dependencies", {"needs": ["T-2"]})
+    assert (circle.status_code, circle.json()["error"]["field"]) == (422, "depends_on")
+    assert "T-1 → T-2 → T-1" in circle.json()["error"]["message"]
+    unknown = post(lead, "teams/atlas/tasks", {**body, "depends_on": ["T-9"]})
+    assert "There are T-1 to T-2" in unknown.json()["error"]["message"]
+    late = lead.patch(f"/api/tasks/{first.pk}", data="{}", content_type="application/json")
+    assert late.status_code == 409
+
+
+def test_who_may_only_watch_changes_no_plan(client: Client) -> None:
+    task = factories.TaskFactory()
+    client.force_login(factories.TeamAccessFactory(team=task.team, level="viewer").user)
+    assert post(client, f"teams/{task.team.slug}/tasks", {"title": "A", "criteria": ["b"]}).status_code == 403
+    assert client.patch(f"/api/tasks/{task.pk}", data="{}", content_type="application/json").status_code == 403
+    assert client.delete(f"/api/tasks/{task.pk}/dependencies/T-1").status_code == 403
+
+
 def test_nobody_gets_401_in_the_shape_of_every_error(client: Client) -> None:
     answer = client.get("/api/teams")
     assert answer.status_code == 401

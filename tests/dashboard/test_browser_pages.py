@@ -71,6 +71,8 @@ def addresses(world: World) -> dict[str, str]:
         "task": f"/tasks/{world['task']}/", "agent": f"/agents/{world['agent']}/", "history": "/history/",
         "archived": "/teams/cygnus/", "how it goes": "/teams/atlas/how-it-goes/", "messages": "/teams/atlas/messages/",
         "who decides": "/teams/atlas/who-decides/",
+        "context": "/teams/atlas/context/", "context entry": f"/teams/atlas/context/{world['entry']}/",
+        "new task": "/teams/atlas/tasks/new/", "edit task": f"/tasks/{world['task']}/edit/",
         "new team": "/teams/new/?example=1", "not found": "/nope/",
     } | {kind: f"/inbox/{world[kind]}/" for kind in kinds}  # fmt: skip
 

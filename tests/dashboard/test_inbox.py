@@ -240,7 +240,7 @@ def test_the_buttons_of_a_risky_call_stand_apart(ask, desk):
 def test_an_item_with_a_timeout_counts_down_and_says_what_follows(ask, desk):
     text = words_of(page(desk, ask(expires_at=timezone.now() + dt.timedelta(minutes=6))))
     assert "times out in 5 min 5" in text
-    assert "then denied" in text
+    assert "then it is denied" in text
     assert "it waits; nothing times out" in words_of(page(desk, ask()))
 
 

@@ -137,7 +137,7 @@ def test_a_lost_agent_is_said_to_be_lost_and_for_how_long(desk, run):
     text = words_of(desk.get(reverse("overview")))
     assert "Lost" in text
     assert "no heartbeat for" in text
-    assert "Agent lost" in text
+    assert "Lost" in text
     assert "Working" not in text
 
 

@@ -45,6 +45,46 @@ def test_it_is_reassigned_with_guidance(team: Any) -> None:
     assert (attempt.agent.name, attempt.guidance, attempt.start_from) == ("ada", "Read first.", "last")
 
 
+def test_a_task_is_added_changed_and_freed_of_what_it_waits_for(team: Any) -> None:
+    AgentFactory(team=team, name="ada", role="builder")
+    TaskFactory(team=team, number=1, in_progress=True)
+    type(team).objects.update(last_task_number=1)
+    words = ("add", "--title", "Fix things", "--criterion", "check: pytest -q", "--depends-on", "T-1", "--minutes", "5-20")
+    code, out, err = run("task", "billing", *words)
+    assert (code, err) == (0, "")
+    assert out.startswith("T-2 Fix things\nPENDING – blocked by T-1")
+    assert "Could be written better, title: “Fix things” could be any task." in out
+    code, out, err = run("task", "billing", "T-2", "--title", "Export bills", "--assignee", "ada", "--unblock", "T-1")
+    assert (code, err) == (0, "")
+    task = team.tasks.get(number=2)
+    assert (task.title, task.assignee.name, task.criteria, task.dependencies.count()) == (
+        "Export bills",
+        "ada",
+        [{"check": "pytest -q"}],
+        0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["add", "--title", "X"], "at least one acceptance criterion"),
+        (["add", "--criterion", "A"], "The title is empty"),
+        (["T-1", "--minutes", "soon"], "such as 5-30"),
+        (["T-1", "--unblock", "T-2"], "T-1 does not depend on T-2"),
+        (["T-2", "--depends-on", "T-2"], "T-2 → T-2"),
+        (["T-1", "--depends-on", "T-2"], ""),
+        (["T-3", "--title", "Late"], "is in progress"),
+    ],
+)
+def test_a_change_that_cannot_be_made_is_said(team: Any, words: list[str], said: str) -> None:
+    for number in (1, 2):
+        TaskFactory(team=team, number=number)
+    TaskFactory(team=team, number=3, in_progress=True)
+    code, _, err = run("task", "billing", *words)
+    assert (code, said in err) == (2 if said else 0, True), err
+
+
 def test_a_running_attempt_is_asked_to_stop(team: Any) -> None:
     attempt = RunFactory(task=TaskFactory(team=team, number=1, in_progress=True))
     assert run("task", "billing", "T-1", "--stop")[0] == 0

@@ -58,6 +58,7 @@ def test_an_agent_without_a_run_is_idle_and_a_stopped_one_is_stopped():
 
 
 def test_a_run_that_nobody_has_claimed_is_no_work():
+    make.WorkerFactory()
     run = make.RunFactory(waiting_for_worker=True)
     found = card(run.agent)
     assert found.state is AgentState.IDLE

@@ -22,6 +22,7 @@ def team():
 
 @pytest.fixture
 def builder(team):
+    make.WorkerFactory()
     return make.AgentFactory(team=team, name="ada", role="builder")
 
 
@@ -183,6 +184,7 @@ def test_tasks_of_all_teams_cost_the_same_queries(teams, django_assert_num_queri
     for team in made:
         make.RunFactory(task__team=team, agent__team=team)
         make.TaskFactory(team=team, needs=[make.TaskFactory(team=team)])
-    with django_assert_num_queries(5):
+    make.WorkerFactory()
+    with django_assert_num_queries(6):
         found = tasks.of_teams([team.pk for team in made])
     assert [len(cards) for cards in found.values()] == [3] * teams

@@ -137,7 +137,7 @@ def test_a_team_with_nothing_left_has_ended_and_works_again_when_a_task_is_added
     Task.objects.update(status="completed")
     scheduling.tick(crew.team.pk)
     assert Team.objects.get().ended_at is not None
-    actions.add_task(crew.team.pk, tasks.Draft("More", role="builder"), actor="user:ada")
+    actions.add_task(crew.team.pk, tasks.Draft("More", criteria=("It is there.",), role="builder"), actor="user:ada")
     assert Team.objects.get().ended_at is None
     assert Run.objects.count() == 1
 

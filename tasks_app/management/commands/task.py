@@ -1,14 +1,16 @@
-"""`manage.py task`: one task of a team, and what the lead can do with it."""
+"""`manage.py task`: one task of a team, or a new one, and what the lead can do with it."""
 
 from argparse import ArgumentParser
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from tasks_app.domain.errors import Conflict, Invalid, NotFound
-from tasks_app.domain.text import one_line, strip_ansi
+from tasks_app.domain.task_review import Finding
+from tasks_app.domain.text import strip_ansi
 from tasks_app.execution import handover
-from tasks_app.management import fork_json, fork_verbs, task_view
+from tasks_app.management import fork_json, fork_verbs, task_view, task_words
 from tasks_app.management.cli import DeskCommand, actor, find_task, find_team
-from tasks_app.selectors import journal
 from tasks_app.selectors.tasks import TaskCard
 from tasks_app.selectors.teams import TeamSummary
 from tasks_app.services import actions, rewinds, task_edits
@@ -17,11 +19,11 @@ VERBS = ("complete", "cancel", "reopen", "stop", "retry", "reassign", *fork_verb
 
 
 class Command(DeskCommand):
-    help = "Show a task; complete, cancel, reopen, stop, retry, reassign or fork it; put files back."
+    help = "Show, add or change a task; complete, cancel, reopen, stop, retry, reassign or fork it; put files back."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("team", help="address or name of the team")
-        parser.add_argument("task", help="T-3 or 3")
+        parser.add_argument("task", help="T-3 or 3; `add` for a new one")
         for name, text in {
             "complete": "you have done it, or take it as done",
             "cancel": "give it up",
@@ -37,10 +39,13 @@ class Command(DeskCommand):
         parser.add_argument("--tell", metavar="TEXT", help="set your words for an attempt that has not started")
         fork_verbs.add_arguments(parser)
         parser.add_argument("--note", default="", help="with the others: why")
+        task_words.add_arguments(parser)
         self.add_json(parser)
 
     def act(self, given: dict[str, Any]) -> int:
         team = find_team(given["team"])
+        if given["task"] == task_words.ADD:
+            return self._add(team, given)
         card = find_task(team, given["task"])
         verbs = [verb for verb in VERBS if given[verb]]
         if len(verbs) > 1:
@@ -54,15 +59,13 @@ class Command(DeskCommand):
             return self._tell(listed, fork_verbs.message_lines(listed), as_json=given["json"])
         if verbs:
             _do(verbs[0], team, card, given)
-            card = find_task(team, given["task"])
+        findings = task_words.change(team, card, given)
+        card = find_task(team, given["task"])
         if given["tell"] is not None:
             task_edits.set_guidance(card.pk, given["tell"], made_from=task_edits.seen_of(card.pk), actor=actor(), field="tell")
         if given["handover"]:
             return self._told(card.pk, as_json=given["json"])
-        view = task_view.read(card.pk)
-        if view is None:
-            raise NotFound(f"{card.label} does not exist any more.", field="task")
-        return self._tell(task_view.as_json(view), list(task_view.as_lines(view)), as_json=given["json"])
+        return self._show(card, findings, as_json=given["json"])
 
     def _tell(self, found: Any, lines: list[str], *, as_json: bool) -> int:
         if as_json:
@@ -70,6 +73,18 @@ class Command(DeskCommand):
         else:
             self.stdout.write("\n".join(lines))
         return 0
+
+    def _add(self, team: TeamSummary, given: dict[str, Any]) -> int:
+        label, findings = task_words.add(team, given)
+        return self._show(find_task(team, label), findings, as_json=given["json"])
+
+    def _show(self, card: TaskCard, findings: Sequence[Finding], *, as_json: bool) -> int:
+        view = task_view.read(card.pk)
+        if view is None:
+            raise NotFound(f"{card.label} does not exist any more.", field="task")
+        facts = task_view.as_json(view) | ({"findings": [asdict(one) for one in findings]} if findings else {})
+        hints = [f"Could be written better, {one.path}: {one.says} {one.write}" for one in findings]
+        return self._tell(facts, [*task_view.as_lines(view), *hints], as_json=as_json)
 
     def _told(self, task_id: int, *, as_json: bool) -> int:
         told = handover.told(task_id)
@@ -93,20 +108,12 @@ def _do(verb: str, team: TeamSummary, card: TaskCard, given: dict[str, Any]) -> 
             raise Conflict(f"{card.label} has no attempt that could be stopped.")
         actions.stop_run(card.run.id, actor=who)
     elif verb == "fork":
-        to = _agent(team, given["to"], field="to") if given["to"] else None
+        to = task_words.agent(team, given["to"], field="to") if given["to"] else None
         fork_verbs.fork(card.pk, given, agent_id=to, actor=who)
     elif verb == "undo_rewind":
         rewinds.undo(team.pk, actor=who)
     elif verb == "retry":
         actions.retry(card.pk, guidance=given["guidance"], actor=who)
     else:
-        agent = None if given["reassign"] == "any" else _agent(team, given["reassign"])
+        agent = None if given["reassign"] == "any" else task_words.agent(team, given["reassign"], field="reassign")
         actions.reassign(card.pk, agent_id=agent, guidance=given["guidance"], start=given["start"], actor=who)
-
-
-def _agent(team: TeamSummary, name: str, *, field: str = "reassign") -> int:
-    found = journal.agent_named(team.pk, name)
-    if found is None:
-        known = ", ".join(journal.agent_names(team.pk))
-        raise NotFound(f"{team.name} has no agent “{one_line(name, 40)}”. There are: {known}.", field=field)
-    return found
