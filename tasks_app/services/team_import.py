@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from django.contrib.auth import get_user_model
-from django.db import DataError, IntegrityError, transaction
+from django.db import DataError, IntegrityError, connection, transaction
 from django.utils.module_loading import import_string
 
 from tasks_app.decision_kinds.base import payload_hash
@@ -31,6 +31,8 @@ from tasks_app.services.team_tables import BY_NAME, TABLES, TEAM, TRANSCRIPTS, T
 BATCH = 500
 PROJECT_KEY = "tasks_app.runners.claude.places.project_key"
 """Loaded only when it is wanted: the SDK takes two seconds."""
+IMPORTING = 0x63726577
+"""The number of the advisory lock."""
 DAMAGED = "It does not fit together: {}"
 
 
@@ -108,6 +110,7 @@ def _new_names(found: TeamFile, known: Mapping[str, set[str]], *, same: bool) ->
 @transaction.atomic
 def _write(found: TeamFile, slug: str, name: str, ids: Mapping[str, str], *, user_id: int | None, actor: str) -> Team:
     wanted = one_line(name or found.manifest.team, 120)
+    _one_at_a_time()
     _must_be_free(wanted)
     workspace = str(workspaces.root(slug) / "work")
     change = renaming.arriving(workspace, ids)
@@ -121,6 +124,13 @@ def _write(found: TeamFile, slug: str, name: str, ids: Mapping[str, str], *, use
     data: Mapping[str, Any] = {"name": found.manifest.team, "exported_at": found.manifest.exported_at}
     events.append(arrival.team.pk, EventKind.TEAM_IMPORTED, actor=actor, keys=(keys.TEAMS,), data=data)
     return Team.objects.get(pk=arrival.team.pk)
+
+
+def _one_at_a_time() -> None:
+    """Names are compared without case, which no constraint does: of two imports at once the second sees the first's name."""
+    if connection.vendor == "postgresql":  # SQLite has one writer anyway
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [IMPORTING])
 
 
 def _team(row: Row, slug: str, name: str, workspace: str, user_id: int | None, change: renaming.Change) -> Team:
