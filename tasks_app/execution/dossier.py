@@ -6,6 +6,7 @@ from typing import Any
 from django.utils import timezone
 
 from tasks_app.domain.statuses import Reason
+from tasks_app.execution import clean_start
 from tasks_app.selectors import runs as reading
 from tasks_app.services import runs, workspaces
 
@@ -23,6 +24,8 @@ def make(run_id: str, *, reason: Reason, error: str) -> dict[str, Any]:
         "error": report.get("failure") or error,
         "approaches": report.get("approaches") or [],
         "last_steps": reading.last_steps(run_id),
+        "start": run.dossier.get("start", ""),
+        clean_start.END: now,
         "diff": workspaces.diff(run.team.slug, run.workspace_commit, now),
         "evidence": report.get("evidence") or {},
         "criteria_met": sorted((report.get("evidence") or {}).keys()),
@@ -36,12 +39,17 @@ def make(run_id: str, *, reason: Reason, error: str) -> dict[str, Any]:
 
 
 def begin(run_id: str, fence: int) -> None:
-    """At the start of an attempt: put the last attempt's files back if it starts clean, then remember where it starts."""
+    """At the start of an attempt: put back what earlier ones changed if it starts clean, then remember where it starts."""
     run = runs.get(run_id)
     if run.workspace_commit:
         return
-    if run.start_from == "clean" and (before := reading.previous(run)) is not None and before.workspace_commit:
-        workspaces.restore(run.team.slug, run.team.workspace, before.workspace_commit, reading.files_written(before.pk))
+    told = clean_start.put_back(run) if run.start_from == "clean" else ""
     commit = workspaces.snapshot(run.team.slug, run.team.workspace)
-    if commit:
-        runs.guard(run_id, fence, workspace_commit=commit)
+    if commit or told:
+        runs.begin_in(run_id, fence, commit=commit, told=told)
+
+
+def of_completed(run_id: str) -> dict[str, Any]:
+    """Return what is kept of a completed attempt: the workspace as it left it, for the case that it is opened again."""
+    team = runs.get(run_id).team
+    return {clean_start.END: workspaces.snapshot(team.slug, team.workspace)}

@@ -38,7 +38,8 @@ def _ended(held: Held, outcome: Outcome) -> bool:
     run = runs.get(held.id)
     report = run.report or {}
     if report.get("status") == "completed":
-        _end(held, Ending(RunStatus.COMPLETED, Reason.DONE, result=outcome.result), why="its run ended")
+        found = dossier.of_completed(held.id)
+        _end(held, Ending(RunStatus.COMPLETED, Reason.DONE, result=outcome.result, dossier=found), why="its run ended")
         _hand_over(held, str(report.get("summary") or outcome.result))
     elif report.get("status") == "pending":
         _fail(held, Reason.REPORTED, str(report.get("failure") or "The agent gave the task back."), outcome)

@@ -114,6 +114,8 @@ def _first(run: Any, closed: list[Any], carried: str) -> str:
             handover="" if carried else run.agent.handover,
         )
     )
+    if told := run.dossier.get("start"):
+        prompt += f"\n\n## The workspace\n{told}"
     if not closed:
         return prompt
     return f"{prompt}\n\n{prompts.going_on(run, closed, interrupted_call='')}"
