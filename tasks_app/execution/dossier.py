@@ -6,6 +6,7 @@ from typing import Any
 from django.utils import timezone
 
 from tasks_app.domain.statuses import Reason
+from tasks_app.execution import clean_start
 from tasks_app.selectors import runs as reading
 from tasks_app.services import runs, workspaces
 
@@ -23,6 +24,8 @@ def make(run_id: str, *, reason: Reason, error: str) -> dict[str, Any]:
         "error": report.get("failure") or error,
         "approaches": report.get("approaches") or [],
         "last_steps": reading.last_steps(run_id),
+        "start": run.dossier.get("start", ""),
+        clean_start.END: now,
         "diff": workspaces.diff(run.team.slug, run.workspace_commit, now),
         "evidence": report.get("evidence") or {},
         "criteria_met": sorted((report.get("evidence") or {}).keys()),
@@ -35,11 +38,12 @@ def make(run_id: str, *, reason: Reason, error: str) -> dict[str, Any]:
     }
 
 
-def changes(run_id: str) -> dict[str, Any]:
-    """Return what a completed attempt changed in the workspace: it needs no more of a dossier."""
+def of_completed(run_id: str) -> dict[str, Any]:
+    """Return what is kept of a completed attempt: what it changed, and the files as it left them, in case it is opened again."""
     run = runs.get(run_id)
     now = workspaces.snapshot(run.team.slug, run.team.workspace)
-    return {"attempt": run.attempt, "diff": workspaces.diff(run.team.slug, run.workspace_commit, now)}
+    diff = workspaces.diff(run.team.slug, run.workspace_commit, now)
+    return {"attempt": run.attempt, "diff": diff, clean_start.END: now}
 
 
 def keep_files(run_id: str) -> str:
@@ -49,16 +53,15 @@ def keep_files(run_id: str) -> str:
 
 
 def begin(run_id: str, fence: int) -> str:
-    """At the start of an attempt: put the last attempt's files back if it starts clean, then remember where it starts.
+    """At the start of an attempt: put back what earlier ones changed if it starts clean, then remember where it starts.
 
     Returns the snapshot that was made now; "" in a later life, or where there is none.
     """
     run = runs.get(run_id)
     if run.workspace_commit:
         return ""
-    if run.start_from == "clean" and (before := reading.previous(run)) is not None and before.workspace_commit:
-        workspaces.restore(run.team.slug, run.team.workspace, before.workspace_commit, reading.files_written(before.pk))
+    told = clean_start.put_back(run) if run.start_from == "clean" else ""
     commit = workspaces.snapshot(run.team.slug, run.team.workspace)
-    if commit:
-        runs.guard(run_id, fence, workspace_commit=commit)
+    if commit or told:
+        runs.begin_in(run_id, fence, commit=commit, told=told)
     return commit

@@ -40,8 +40,8 @@ def _ended(held: Held, outcome: Outcome) -> bool:
     if run.stop_reason == Reason.BY_HAND.value:
         _stopped(held)  # a person was first: whatever it reported, the task is not completed a second time
     elif report.get("status") == "completed":
-        changed = dossier.changes(held.id)
-        _end(held, Ending(RunStatus.COMPLETED, Reason.DONE, result=outcome.result, dossier=changed), why="its run ended")
+        found = dossier.of_completed(held.id)
+        _end(held, Ending(RunStatus.COMPLETED, Reason.DONE, result=outcome.result, dossier=found), why="its run ended")
         _hand_over(held, str(report.get("summary") or outcome.result))
         checkpoints.at_boundary(held.team_id, name=f"after {run.task.label} {run.task.title}")
     elif report.get("status") == "pending":

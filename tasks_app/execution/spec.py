@@ -146,6 +146,8 @@ def _first(run: Any, closed: list[Any], carried: str) -> str:
         handover = "" if carried else run.agent.handover
         found = prompts.parts(run, needs=reading.needs(run.task_id), entries=entries, dossiers=dossiers, handover=handover)
     prompt = prompts.joined(found)
+    if told := run.dossier.get("start"):
+        prompt += f"\n\n## The workspace\n{told}"
     if not closed:
         return prompt
     return f"{prompt}\n\n{prompts.going_on(run, closed, interrupted_call='')}"

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from asyncio import wait_for
 from collections import Counter
 from typing import Protocol
 
@@ -77,6 +78,6 @@ async def _wait(port: Waiter, decision_id: str, grace_s: float) -> Answer:
             port.parking = True
             raise Parked
         try:
-            await asyncio.wait_for(port.poked.wait(), min(LOOK_S, left))
+            await wait_for(port.poked.wait(), min(LOOK_S, left))
         except TimeoutError:
             continue

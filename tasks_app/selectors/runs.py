@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Max, Q
@@ -72,6 +73,22 @@ def next_attempt(task_id: int) -> int:
     return (Run.objects.filter(task_id=task_id).aggregate(n=Max("attempt"))["n"] or 0) + 1
 
 
-def previous(run: Run) -> Run | None:
-    """Return the attempt before this one."""
-    return Run.objects.filter(task_id=run.task_id, attempt__lt=run.attempt).order_by("-attempt").first()
+def attempts_to_undo(run: Run) -> list[Run]:
+    """Return the earlier attempts whose changes a clean start takes back, oldest first: those since the last clean start."""
+    earlier = Run.objects.filter(task_id=run.task_id, attempt__lt=run.attempt).exclude(workspace_commit="").order_by("attempt")
+    found: list[Run] = []
+    for one in earlier:
+        found = [one] if one.start_from == "clean" else [*found, one]
+    return found
+
+
+def beside(attempt: Run, *, until: datetime | None) -> list[Run]:
+    """Return the runs of other tasks that were under way in the same workspace between its start and `until` (None: now)."""
+    others = Run.objects.filter(team_id=attempt.team_id, started_at__isnull=False).exclude(task_id=attempt.task_id)
+    others = others.filter(Q(ended_at__isnull=True) | Q(ended_at__gt=attempt.started_at or attempt.created_at))
+    return list(others.filter(started_at__lt=until) if until else others)
+
+
+def ran_commands(run: Run) -> bool:
+    """Whether it ran commands, or had its criteria checked by some: these may have changed any file."""
+    return bool(run.proofs) or Step.objects.filter(run=run, kind=StepKind.TOOL_CALL.value, data__tool="Bash").exists()

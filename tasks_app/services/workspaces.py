@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -173,33 +173,56 @@ def diff(slug: str, old: str, new: str) -> dict[str, object]:
     }
 
 
-def restore(slug: str, workspace: str, snapshot_id: str, files: list[str]) -> list[str]:
-    """Put single files back as they were in a snapshot (absent then: removed now); returns those put back."""
-    base, done = Path(workspace).resolve(), []
-    if not snapshot_id:
+def differing(slug: str, old: str, new: str) -> set[str]:
+    """Return the files that differ between two snapshots, all of them, by their path in the workspace."""
+    if not old or not new or old == new:
+        return set()
+    with snapshots(slug) as store:
+        return _names(
+            run_git(["git", f"--git-dir={store}", "diff-tree", "-r", "-z", "--no-renames", "--name-only", old, new]).stdout
+        )
+
+
+def within(workspace: str, names: Iterable[str]) -> set[str]:
+    """Return these files by their path in the workspace; what lies outside it or is the workspace's own `.git` is left out."""
+    base = Path(workspace).resolve()
+    found = {(base / name).parent.resolve() / Path(name).name for name in names if Path(name).name}
+    inside = {path.relative_to(base) for path in found if path.is_relative_to(base) and path != base}
+    return {str(path) for path in inside if ".git" not in path.parts and ".." not in path.parts}
+
+
+def restore(slug: str, workspace: str, snapshot_id: str, files: Iterable[str]) -> list[str]:
+    """Put single files back as they were in a snapshot (absent then: removed now); returns those put back, by their path.
+
+    What the workspace's own .gitignore names is in no snapshot: it may have been there before, so it stays.
+    """
+    wanted = sorted(within(workspace, files))
+    if not snapshot_id or not wanted:
         return []
     with snapshots(slug) as store:
-        for name in files:
-            target = (base / name).resolve()
-            if not target.is_relative_to(base) or target == base:
-                continue
-            relative = target.relative_to(base)
-            if ".git" not in relative.parts and _put_back(store, base, snapshot_id, relative):
-                done.append(str(relative))
-    return done
+        git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={workspace}", "-C", workspace]
+        there = _names(run_git([*git, "ls-tree", "-r", "-z", "--name-only", "--full-tree", snapshot_id]).stdout)
+        listed = store.parent / "names"
+        absent = [name for name in wanted if name not in there]
+        listed.write_text("\0".join(absent), "utf-8", "surrogateescape")
+        ignored = _names(run_git(["sh", "-c", 'exec "$@" <"$0"', str(listed), *git, "check-ignore", "-z", "--stdin"]).stdout)
+        removed = [name for name in absent if name not in ignored and _removed(Path(workspace, name))]
+        back = [name for name in wanted if name in there]
+        listed.write_text("\0".join(back), "utf-8", "surrogateescape")
+        checkout = [*git, "--literal-pathspecs", "checkout", snapshot_id, f"--pathspec-from-file={listed}", "--pathspec-file-nul"]
+        done = back if back and run_git(checkout).returncode == 0 else []
+        listed.unlink()
+    return sorted([*removed, *done])
 
 
-def _put_back(store: Path, base: Path, snapshot_id: str, relative: Path) -> bool:
-    git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={base}", "-C", str(base)]
-    kind = run_git([*git, "cat-file", "-t", f"{snapshot_id}:{relative}"]).stdout.strip()
-    if kind == "blob":
-        return run_git([*git, "checkout", snapshot_id, "--", f":(literal){relative}"]).returncode == 0
-    # what the workspace's own .gitignore names is in no snapshot: it may have been there before, so it stays
-    ignored = run_git([*git, "check-ignore", "-q", "--", str(relative)]).returncode == 0
-    target = base / relative
-    if kind or ignored or not target.is_file():
+def _names(listed: str) -> set[str]:
+    return {name for name in listed.split("\0") if name}
+
+
+def _removed(path: Path) -> bool:
+    if not (path.is_symlink() or path.is_file()):
         return False
-    target.unlink()
+    path.unlink()
     return True
 
 

@@ -15,6 +15,14 @@ from tasks_app.services import runs, task_edits, tasks
 from tasks_app.tools import context
 from tasks_app.tools.base import Arguments, Caller, CrewTool, find_task
 
+UNFINISHED = ("pending", "in_progress")
+# an agent that waited in here would keep its place under the team's cap, perhaps from the very task that it waits for
+NOT_YET = (
+    "This task is not finished, and this tool does not wait for it, whatever `block` and `timeout` say. Do what does not need it "
+    "and look again afterwards, not in a loop. If nothing is left to do without it: TaskUpdate your own task with addBlockedBy, "
+    'then with status "pending" and metadata.failure (an attempt); it is started again when the other one is completed.'
+)
+
 
 class Create(Arguments):
     """A new task."""
@@ -42,8 +50,8 @@ class Output(Arguments):
     """What a task has yielded."""
 
     task_id: str
-    block: bool = False
-    timeout: float | None = None
+    block: bool = Field(default=False, description="This tool never waits: the answer says when to look again")
+    timeout: float | None = Field(default=None, description="See block")
 
 
 class Stop(Arguments):
@@ -104,7 +112,10 @@ def _list(caller: Caller, args: List) -> str:
 
 
 def _output(caller: Caller, args: Output) -> str:
-    return json.dumps(crew.task_output(find_task(caller, args.task_id)), ensure_ascii=False, indent=1)
+    found = crew.task_output(find_task(caller, args.task_id))
+    if found["status"] in UNFINISHED:
+        found["notice"] = NOT_YET
+    return json.dumps(found, ensure_ascii=False, indent=1)
 
 
 def _stop(caller: Caller, args: Stop) -> str:
@@ -205,7 +216,12 @@ def _give_back(caller: Caller, args: Update) -> str:
     approaches = args.metadata.get("approaches") or []
     if not isinstance(approaches, list):
         raise Invalid("metadata.approaches must be a list of texts.", field="metadata.approaches")
-    value = {"status": "pending", "failure": failure, "approaches": [str(a) for a in approaches], "summary": args.summary}
+    value: dict[str, Any] = {
+        "status": "pending",
+        "failure": failure,
+        "approaches": [str(a) for a in approaches],
+        "summary": args.summary,
+    }
     if args.evidence:
         value["evidence"] = given_evidence(args)  # what is met is met: the next agent need not find out again
     runs.report(caller.run_id, caller.fence, value)

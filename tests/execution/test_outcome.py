@@ -12,7 +12,7 @@ from tasks_app.domain.leases import CRASHES, DEATHS
 from tasks_app.domain.retry import MAX_RETRIES
 from tasks_app.domain.statuses import TRANSIENT, DecisionKind, Reason
 from tasks_app.execution import outcome, prompts
-from tasks_app.models import Agent, Decision, Run, Task, Team
+from tasks_app.models import Agent, Decision, Run, Team
 from tasks_app.runners.port import Outcome, OutcomeKind
 from tasks_app.services import actions, decisions, runs, scheduling, steps
 from tests.services import world
@@ -256,46 +256,3 @@ def test_what_was_still_asked_ends_with_the_run(held):
     settle(held, OutcomeKind.FAILED, Reason.AUTH, detail="401")
     asked = Decision.objects.get(kind="question")
     assert (asked.status, asked.closed_why) == ("withdrawn", "its run failed")
-
-
-def test_the_dossier_shows_what_the_attempt_changed_and_a_clean_start_takes_it_back(crew, held, tmp_path):
-    from_start = tmp_path / "work"
-    (from_start / "old.py").write_text("old\n")
-    outcome.dossier.begin(held.id, held.fence)
-    assert len(run_of(held).workspace_commit) == 40
-    (from_start / "old.py").write_text("broken\n")
-    (from_start / "new.py").write_text("new\n")
-    for number, name in enumerate(("old.py", "new.py")):
-        call = world.StepDraft(
-            world.StepKind.TOOL_CALL, "Write", {"tool": "Write", "input": {"file_path": str(from_start / name)}}, f"t{number}"
-        )
-        steps.record(held.id, held.fence, after=number, drafts=[call])
-    settle(held, OutcomeKind.FAILED, Reason.TURN_LIMIT, detail="too many turns")
-    assert run_of(held).dossier["diff"]["files"] == ["new.py", "old.py"]
-    following = world.take(Run.objects.get(status="pending").pk)
-    Run.objects.filter(pk=following.id).update(start_from="clean")
-    outcome.dossier.begin(following.id, following.fence)
-    assert (from_start / "old.py").read_text() == "old\n"
-    assert not (from_start / "new.py").exists()
-
-
-def test_an_attempt_from_the_last_state_keeps_the_files(crew, held, tmp_path):
-    outcome.dossier.begin(held.id, held.fence)
-    (tmp_path / "work" / "new.py").write_text("new\n")
-    call = world.StepDraft(world.StepKind.TOOL_CALL, "Write", {"tool": "Write", "input": {"file_path": "new.py"}}, "t")
-    steps.record(held.id, held.fence, after=0, drafts=[call])
-    settle(held, OutcomeKind.FAILED, Reason.TURN_LIMIT)
-    following = world.take(Run.objects.get(status="pending").pk)
-    assert run_of(following).start_from == "last"
-    outcome.dossier.begin(following.id, following.fence)
-    assert (tmp_path / "work" / "new.py").exists()
-
-
-def test_a_second_life_of_an_attempt_does_not_start_over(crew, held, tmp_path):
-    outcome.dossier.begin(held.id, held.fence)
-    first = run_of(held).workspace_commit
-    (tmp_path / "work" / "new.py").write_text("x")
-    later = world.next_life(held)
-    outcome.dossier.begin(later.id, later.fence)
-    assert run_of(held).workspace_commit == first
-    assert Task.objects.count() == 1

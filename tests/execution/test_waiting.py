@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from tasks_app.domain import leases
 from tasks_app.execution import db, port, waiting
 from tasks_app.models import Decision
 from tasks_app.runners.claude.desk import Desk
@@ -85,6 +86,23 @@ def test_an_answer_comes_with_its_words_and_who_gave_it(crew):
 
 def test_an_answer_whose_wake_up_was_lost_comes_with_the_slow_timer(crew, quick):
     assert answering(crew.claim(), poke=False).choice == "allow"
+
+
+def test_the_slow_timer_is_the_five_seconds_that_are_promised(crew, monkeypatch):
+    """With every wake-up dropped, the longest sleep between two looks is what an answer waits for at most."""
+    assert (leases.LOOK_S <= 5, waiting.LOOK_S, port.LOOK_S) == (True, leases.LOOK_S, leases.LOOK_S)
+    slept = []
+
+    async def sleep(waited_for, seconds):
+        waited_for.close()
+        slept.append(seconds)
+        if len(slept) == 1:
+            await db.call(world.answer, await db.call(Decision.objects.get), "allow")
+        raise TimeoutError
+
+    monkeypatch.setattr(waiting, "wait_for", sleep)
+    on_port(crew.claim(), lambda port: port.ask(world.ask()), grace_s=600.0)
+    assert slept == [leases.LOOK_S]
 
 
 def test_without_an_answer_within_the_grace_the_run_is_parked_and_so_is_every_other_request(crew):

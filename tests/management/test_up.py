@@ -34,7 +34,7 @@ def test_a_fresh_home_serves_the_sign_in_page_and_survives_the_death_of_each_pro
     for name, pid in before.items():
         os.kill(pid, signal.SIGKILL)
         took = wait_for(lambda name=name, pid=pid: desk.children().get(name, pid) != pid, seconds=5)
-        assert took < 2, f"the {name} came back after {took:.1f} s"
+        assert took < 1, f"the {name} came back after {took:.1f} s"
     wait_for(lambda: desk.status() == 200, seconds=20)
     assert "was killed by signal 9" in desk.text()
 

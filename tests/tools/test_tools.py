@@ -43,6 +43,13 @@ def test_task_get_list_and_output_show_what_is_so(me, crew):
     assert len(good(me, "TaskOutput", task_id="1")) < 25_000
 
 
+def test_the_output_of_an_unfinished_task_comes_at_once_and_says_that_nobody_waited(me, crew):
+    early = json.loads(good(me, "TaskOutput", task_id="2", block=True, timeout=600))
+    assert (early["status"], "does not wait" in early["notice"], "addBlockedBy" in early["notice"]) == ("pending", True, True)
+    Task.objects.filter(number=2).update(status="completed", output="There.")
+    assert "notice" not in json.loads(good(me, "TaskOutput", task_id="2", block=True))
+
+
 def test_completing_needs_evidence_for_each_criterion_by_number_or_text_and_takes_effect_at_the_end(me, crew):
     evidence = {"1": "opened it", "tests pass": "42 passed"}
     text = good(me, "TaskUpdate", taskId="T-1", status="completed", evidence=evidence, summary="All there\0.")

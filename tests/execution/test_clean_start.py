@@ -1,0 +1,172 @@
+"""A clean start takes back what all earlier attempts at the task changed, and nothing that is, or may be, somebody else's."""
+
+import pytest
+from django.utils import timezone
+
+from tasks_app.domain.statuses import Reason, StepKind
+from tasks_app.execution import clean_start, dossier, outcome, spec
+from tasks_app.models import Event, Run
+from tasks_app.runners.port import Outcome, OutcomeKind
+from tasks_app.services import runs, steps
+from tests.services import world
+
+
+@pytest.fixture
+def crew(db, home, tmp_path):
+    """Two tasks and three agents in one folder."""
+    made = world.make(agents=3, titles=("Build", "Test"))
+    world.workspace(made.team, tmp_path / "work")
+    (tmp_path / "work" / "old.py").write_text("old\n")
+    return made
+
+
+@pytest.fixture
+def work(crew, tmp_path):
+    return tmp_path / "work"
+
+
+def begun(held):
+    dossier.begin(held.id, held.fence)
+    return held
+
+
+def calls(held, tool, **given):
+    after = Run.objects.get(pk=held.id).last_seq
+    draft = world.StepDraft(StepKind.TOOL_CALL, tool, {"tool": tool, "input": given}, f"t{after}")
+    steps.record(held.id, held.fence, after=after, drafts=[draft])
+
+
+def writes(held, path, text):
+    path.write_text(text)
+    calls(held, "Write", file_path=str(path))
+
+
+def fails(held):
+    outcome.settle(held, Outcome(OutcomeKind.FAILED, Reason.TURN_LIMIT), leaving_for=None)
+
+
+def next_attempt(crew, *, start):
+    """The next attempt at the first task, begun."""
+    run = Run.objects.filter(task=crew.tasks[0]).order_by("-attempt").first()
+    if run.status != "pending":
+        run = runs.claim_task(crew.tasks[0].pk, agent_id=crew.agents[0].pk, actor="system")
+    Run.objects.filter(pk=run.pk).update(start_from=start)
+    return begun(world.take(run.pk))
+
+
+def told(held):
+    return spec.build(held.id, held.fence).spec.prompt
+
+
+def test_every_attempt_since_the_first_is_taken_back_with_what_its_commands_made(crew, work):
+    first = begun(crew.claim())
+    writes(first, work / "old.py", "broken\n")
+    calls(first, "Bash", command="touch made-by-command.txt")
+    (work / "made-by-command.txt").write_text("x")
+    fails(first)
+    second = next_attempt(crew, start="last")
+    assert (work / "made-by-command.txt").exists(), "it goes on from the last attempt's state"
+    writes(second, work / "second.py", "2\n")
+    (work / "old.py").unlink()
+    fails(second)
+    third = next_attempt(crew, start="clean")
+    assert sorted(path.name for path in work.iterdir()) == ["old.py"]
+    assert (work / "old.py").read_text() == "old\n"
+    assert "starts clean" in told(third)
+    assert "made-by-command.txt, old.py, second.py" in told(third)
+    assert "starts clean" in Event.objects.get(kind="note", run_id=third.id).data["text"]
+
+
+def test_what_another_task_did_meanwhile_stays_and_what_cannot_be_told_apart_is_named(crew, work):
+    first, other = begun(crew.claim()), begun(crew.claim(1, 1))
+    writes(first, work / "mine.py", "1\n")
+    writes(first, work / "shared.py", "1\n")
+    writes(other, work / "shared.py", "2\n")
+    writes(other, work / "theirs.py", "2\n")
+    calls(other, "Bash", command="make")
+    (work / "whose.txt").write_text("x")
+    fails(first)
+    again = next_attempt(crew, start="clean")
+    assert not (work / "mine.py").exists()
+    assert all((work / name).exists() for name in ("shared.py", "theirs.py", "whose.txt"))
+    prompt = told(again)
+    assert "(mine.py)" in prompt
+    assert "cannot be told who did: shared.py, theirs.py, whose.txt." in prompt
+
+
+def test_beside_a_task_that_ran_no_commands_all_else_is_known_to_be_the_attempts_own(crew, work):
+    first, other = begun(crew.claim()), begun(crew.claim(1, 1))
+    writes(other, work / "theirs.py", "2\n")
+    (work / "by-command.txt").write_text("x")
+    fails(first)
+    next_attempt(crew, start="clean")
+    assert not (work / "by-command.txt").exists()
+    assert (work / "theirs.py").exists()
+
+
+def test_what_somebody_changed_after_the_attempt_had_ended_stays(crew, work):
+    first = begun(crew.claim())
+    writes(first, work / "a.py", "1\n")
+    writes(first, work / "b.py", "1\n")
+    fails(first)
+    (work / "a.py").write_text("mended by the lead\n")
+    again = next_attempt(crew, start="clean")
+    assert (work / "a.py").read_text() == "mended by the lead\n"
+    assert not (work / "b.py").exists()
+    assert "Not put back" in told(again)
+
+
+def test_after_a_clean_start_only_what_came_since_is_taken_back_the_next_time(crew, work):
+    first = begun(crew.claim())
+    writes(first, work / "a.py", "1\n")
+    fails(first)
+    second = next_attempt(crew, start="clean")
+    assert not (work / "a.py").exists()
+    writes(second, work / "a.py", "2\n")
+    fails(second)
+    third = next_attempt(crew, start="clean")
+    assert not (work / "a.py").exists()
+    assert "Not put back" not in told(third)
+
+
+def test_of_an_attempt_whose_end_nobody_saw_only_the_files_that_it_named_are_taken_back(crew, work):
+    first = begun(crew.claim())
+    writes(first, work / "named.py", "1\n")
+    (work / "unknown.txt").write_text("x")
+    fails(first)
+    Run.objects.filter(pk=first.id).update(dossier={}, ended_at=timezone.now())
+    again = next_attempt(crew, start="clean")
+    assert not (work / "named.py").exists()
+    assert (work / "unknown.txt").exists()
+    assert "unknown.txt" in told(again)
+
+
+def test_without_git_it_is_said_that_nothing_was_put_back(crew, work, monkeypatch):
+    first = begun(crew.claim())
+    fails(first)
+    monkeypatch.setattr(clean_start.workspaces, "snapshot", lambda slug, workspace: "")
+    assert clean_start.BLIND in told(next_attempt(crew, start="clean"))
+
+
+def test_a_completed_attempt_keeps_how_it_left_the_workspace(crew, work):
+    first = begun(crew.claim())
+    (work / "by-command.txt").write_text("x")
+    runs.report(first.id, first.fence, {"status": "completed", "evidence": {"1": "yes"}})
+    outcome.settle(first, Outcome(OutcomeKind.ENDED), leaving_for=None)
+    assert len(Run.objects.get(pk=first.id).dossier[clean_start.END]) == 40
+
+
+def test_the_dossier_shows_what_the_attempt_changed(crew, work):
+    first = begun(crew.claim())
+    writes(first, work / "old.py", "broken\n")
+    (work / "new.py").write_text("new\n")
+    fails(first)
+    assert Run.objects.get(pk=first.id).dossier["diff"]["files"] == ["new.py", "old.py"]
+
+
+def test_a_second_life_of_an_attempt_does_not_start_over(crew, work):
+    first = begun(crew.claim())
+    before = Run.objects.get(pk=first.id).workspace_commit
+    (work / "new.py").write_text("x")
+    begun(world.next_life(first))
+    assert Run.objects.get(pk=first.id).workspace_commit == before
