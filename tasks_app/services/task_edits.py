@@ -124,7 +124,7 @@ def seen(guidance: str) -> str:
 
 def changed_meanwhile() -> Stale:
     """Return the refusal of an edit that was made from an older text."""
-    return Stale("This was changed while you wrote. Open the task to see it; what you wrote is kept below.")
+    return Stale("This was changed while you wrote. What it says now stands beside what you wrote; save again to replace it.")
 
 
 def seen_of(task_id: int) -> str:
