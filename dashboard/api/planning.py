@@ -53,7 +53,7 @@ def add(request: HttpRequest, slug: str, body: NewTask) -> Status[dict[str, Any]
     """Add a task to a running team. `findings`: what could be written better in it."""
     team_id, viewer = team_of(request, slug, act=True)
     needs = drafts.needs(team_id, body.depends_on)
-    money = {"budget_usd": body.budget_usd, "budget_tokens": body.budget_tokens}
+    money: dict[str, Any] = {"budget_usd": body.budget_usd, "budget_tokens": body.budget_tokens}
     draft = Draft(**{"title": "", **_given(team_id, body)}, depends_on=needs, **money)
     task = actions.add_task(team_id, draft, actor=viewer.actor)
     return Status(201, {"id": task.label, "pk": task.pk, "findings": _findings(draft, task.label)})

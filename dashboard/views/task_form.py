@@ -15,7 +15,7 @@ from dashboard.http import post_only
 from dashboard.templatetags.crew_format import plural
 from dashboard.views.page import Page
 from dashboard.views.teams import find
-from tasks_app.domain.errors import DomainError, NotFound
+from tasks_app.domain.errors import DomainError, NotFound, Stale
 from tasks_app.domain.task_review import Finding
 from tasks_app.selectors import attempts
 from tasks_app.selectors.teams import Identity
@@ -107,7 +107,8 @@ def _edit(page: Page, pk: int, given: Given, **more: Any) -> HttpResponse:
     found = attempts.page(pk)
     if found is None:
         raise NotFound("This task does not exist any more.")
-    made_from = task_edits.seen(_text(drafts.of(tasks.get(pk))))
+    draft = drafts.of(tasks.get(pk))
+    now, made_from, stale = Given.shown(draft), task_edits.seen(_text(draft)), isinstance(more.get("problem"), Stale)
     context = {
         "slug": found.team_slug,
         "team_name": found.team_name,
@@ -115,9 +116,18 @@ def _edit(page: Page, pk: int, given: Given, **more: Any) -> HttpResponse:
         "url_name": "task-save",
         "key": pk,
         "card": found.card,
-        "made_from": page.request.POST.get("made_from", made_from)[:64],
+        "made_from": made_from if stale else page.request.POST.get("made_from", made_from)[:64],
+        "now": stale,
+        "differs": _differing(now, given) if stale else (),
     }
     return _form(page, found.card.team_id, given, context, **more)
+
+
+def _differing(now: Given, given: Given) -> list[tuple[str, str, str]]:
+    """Return (field in words, what it says now, what was written) where the two differ."""
+    words = {"title": "Title", "description": "Description", "criteria": "Criteria", "minutes": "Minutes", "priority": "Priority"}
+    pairs = [(word, str(getattr(now, name)), str(getattr(given, name))) for name, word in words.items()]
+    return [(word, old, new) for word, old, new in pairs if old.strip() != new.strip()]
 
 
 def _form(

@@ -120,11 +120,18 @@ def _acts(request: HttpRequest, pk: int, actor: str) -> dict[str, Act]:
         actions.reopen(pk, why=fields.text(post, "why"), actor=actor)
         return "Opened again."
 
-    return {"reassign": reassign, "complete": complete, "cancel": cancel, "reopen": reopen, **_settings(request, pk, actor)}
+    return {
+        "reassign": reassign,
+        "complete": complete,
+        "cancel": cancel,
+        "reopen": reopen,
+        **_needs(request, pk, actor),
+        **_settings(request, pk, actor),
+    }
 
 
 def _settings(request: HttpRequest, pk: int, actor: str) -> dict[str, Act]:
-    """Return what changes how a task is worked on: what it waits for, its budget, its rules, its place in the queue."""
+    """Return what changes how a task is worked on: its budget, its rules, its place in the queue."""
     post = request.POST
 
     def budget() -> str:
@@ -150,6 +157,20 @@ def _settings(request: HttpRequest, pk: int, actor: str) -> dict[str, Act]:
     def move(up: bool) -> Act:
         return lambda: task_edits.move(pk, up=up, actor=actor)
 
+    return {
+        "guidance": guidance,
+        "budget": budget,
+        "run_budget": run_budget,
+        "revoke": revoke,
+        "up": move(True),
+        "down": move(False),
+    }
+
+
+def _needs(request: HttpRequest, pk: int, actor: str) -> dict[str, Act]:
+    """Return what changes what a task waits for."""
+    post = request.POST
+
     def depend() -> str:
         named = fields.text(post, "depends_on", 400, needed="Write one or more tasks, such as T-3.")
         team_pk = selector.team_of(pk) or 0
@@ -163,16 +184,7 @@ def _settings(request: HttpRequest, pk: int, actor: str) -> dict[str, Act]:
         actions.unblock(pk, needs=needs, actor=actor)
         return "It no longer waits for that."
 
-    return {
-        "depend": depend,
-        "unblock": unblock,
-        "guidance": guidance,
-        "budget": budget,
-        "run_budget": run_budget,
-        "revoke": revoke,
-        "up": move(True),
-        "down": move(False),
-    }
+    return {"depend": depend, "unblock": unblock}
 
 
 def _posted(request: HttpRequest) -> dict[str, Any]:

@@ -48,7 +48,9 @@ def remove_dependency(task_id: int, *, needs: int, actor: str) -> None:
     """Let an unfinished task no longer wait for another one. Raises `Conflict` where it is over or does not wait for that."""
     task = _locked(task_id)
     _must_be_unfinished(task)
-    other = get(needs)
+    other = Task.objects.filter(pk=needs, team_id=task.team_id).first()
+    if other is None:
+        raise NotFound("There is no such task in this team.", field="depends_on")
     if not Dependency.objects.filter(task_id=task_id, needs_id=needs).delete()[0]:
         raise Conflict(f"{task.label} does not depend on {other.label}.", field="depends_on")
     append_event(EventKind.TASK_EDITED, task, actor=actor, data={"fields": ["depends_on"], "waits_no_more": [other.label]})
@@ -139,7 +141,7 @@ def seen(guidance: str) -> str:
 
 def changed_meanwhile() -> Stale:
     """Return the refusal of an edit that was made from an older text."""
-    return Stale("This was changed while you wrote. Open the task to see it; what you wrote is kept below.")
+    return Stale("This was changed while you wrote. What it says now stands beside what you wrote; save again to replace it.")
 
 
 def seen_of(task_id: int) -> str:

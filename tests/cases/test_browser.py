@@ -162,3 +162,15 @@ def test_a_card_leaves_the_blocked_when_what_blocked_it_is_done(world: World, ta
     expect(task.get_by_text("✓").first).to_be_visible()
     column = board.get_by_role("region", name=re.compile("^Blocked"))
     expect(column).not_to_contain_text("Then")
+
+
+def test_a_new_request_is_said_politely_and_marks_the_tab(world: World, tab: Open) -> None:
+    """ui.md 5.5: one polite status, and nothing else on the page is live."""
+    page = tab("/history/")
+    news = page.locator("#conn-news")
+    expect(news).to_have_attribute("aria-live", "polite")
+    asked = world("act", "asking", "plan", "announcer")
+    expect(news).to_have_text("New: Plan approval from announcer")
+    expect(page.locator("#conn-icon")).to_have_attribute("href", re.compile("favicon-waiting"))
+    expect(page).to_have_title(re.compile(r"^\(\d+\) "))
+    world("act", "take_back", asked["id"])

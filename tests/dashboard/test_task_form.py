@@ -98,9 +98,12 @@ def test_who_edits_an_older_text_is_told_and_overwrites_nothing(desk, team, crew
     answer = save(desk, task, made_from="0123")
     assert answer.status_code == 409
     assert "changed while you wrote" in words_of(answer)
+    assert "Title, now Old Title, as you wrote it Export bills" in words_of(answer)
     assert 'value="Export bills"' in html_of(answer)
     task.refresh_from_db()
     assert task.title == "Old"
+    again = re.search(r'name="made_from" value="(\w+)"', html_of(answer))[1]
+    assert save(desk, task, made_from=again).status_code == 200, "who has seen both may replace it"
 
 
 def test_a_cancelled_blocker_has_a_way_out_on_the_page(desk, team):

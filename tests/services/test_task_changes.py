@@ -2,7 +2,7 @@
 
 import pytest
 
-from tasks_app.domain.errors import Conflict, Invalid
+from tasks_app.domain.errors import Conflict, Invalid, NotFound
 from tasks_app.models import Event, Run
 from tasks_app.selectors import journal, sentences
 from tasks_app.services import actions, drafts, task_edits
@@ -35,6 +35,8 @@ def test_what_it_does_not_wait_for_cannot_be_removed():
     crew = world.make(titles=("Build", "Ship"))
     with pytest.raises(Conflict, match="T-2 does not depend on T-1"):
         task_edits.remove_dependency(crew.tasks[1].pk, needs=crew.tasks[0].pk, actor=BY)
+    with pytest.raises(NotFound, match="no such task in this team"):
+        task_edits.remove_dependency(crew.tasks[1].pk, needs=world.make(role="other").tasks[0].pk, actor=BY)
 
 
 def test_a_task_that_waits_is_changed_in_everything_that_a_plan_says_of_it():
