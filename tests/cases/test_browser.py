@@ -86,6 +86,7 @@ def test_what_a_person_was_told_stays_while_the_page_brings_itself_up_to_date(wo
     sent[0].continue_()
     expect(page.get_by_role("alert")).to_contain_text("Already decided by other")
     expect(page.locator("html")).to_have_attribute("data-conn", "live")
+    until(lambda: page.wait_for_timeout(20) or sockets)  # the refused page opens one of its own
     with page.expect_response(lambda answer: bool(answer.request.headers.get("x-live"))) as fresh:
         sockets[-1].send('{"resync": true}')  # whether the server itself says so here depends on who is quicker
     fresh.value.finished()
