@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from tasks_app.domain.text import one_line
+
 REPEAT = "[crewdesk:repeat {}]"
 ANSWERED = "[crewdesk:answered {}]"
 
@@ -51,6 +53,11 @@ class Kind(Protocol):
 
     def tell(self, given: Given, payload: Mapping[str, Any]) -> str:
         """What the agent is told about the answer when it goes on after parking, in words."""
+
+
+def asker(agent: str, subagent: str) -> str:
+    """Return who asks, as titles say it: `ada`, or `ada’s sub-agent “Check the API”`."""
+    return f"{agent}’s sub-agent “{one_line(subagent, 60)}”" if subagent else agent
 
 
 def payload_hash(payload: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tasks_app.selectors import runs as reading
-from tasks_app.services import workspaces
+from tasks_app.services import snapshots
 
 SHOWN = 30
 END = "workspace_end"
@@ -30,13 +30,13 @@ def put_back(run: Any) -> str:
     if not attempts:
         return ""
     slug, workspace = run.team.slug, run.team.workspace
-    now = workspaces.snapshot(slug, workspace)
+    now = snapshots.take(slug, workspace)
     if not now:
         return BLIND
     found = Changes()
     for attempt, following in zip(attempts, [*attempts[1:], None], strict=True):
         _look(found, attempt, following, now, workspace)
-    done = workspaces.restore(slug, workspace, attempts[0].workspace_commit, found.all - found.not_ours)
+    done = snapshots.restore(slug, workspace, attempts[0].workspace_commit, found.all - found.not_ours)
     return _words(done, sorted(found.all - set(done)))
 
 
@@ -44,13 +44,13 @@ def _look(found: Changes, attempt: Any, following: Any, now: str, workspace: str
     """Add what one attempt changed. Without its last snapshot all until the next attempt may be its own, or not."""
     slug, end = attempt.team.slug, str(attempt.dossier.get(END) or "")
     after = following.workspace_commit if following else now
-    files = workspaces.differing(slug, attempt.workspace_commit, end or after)
+    files = snapshots.differing(slug, attempt.workspace_commit, end or after)
     others = reading.beside(attempt, until=attempt.ended_at if end else following and following.started_at)
-    named = workspaces.within(workspace, reading.files_written(attempt.pk))
+    named = snapshots.within(workspace, reading.files_written(attempt.pk))
     found.all |= files
-    found.not_ours |= workspaces.differing(slug, end, after)
+    found.not_ours |= snapshots.differing(slug, end, after)
     for other in others:
-        found.not_ours |= workspaces.within(workspace, reading.files_written(other.pk))
+        found.not_ours |= snapshots.within(workspace, reading.files_written(other.pk))
     if any(reading.ran_commands(other) for other in others):
         found.not_ours |= files - named if end else files
     elif not end:

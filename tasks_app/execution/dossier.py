@@ -8,14 +8,14 @@ from django.utils import timezone
 from tasks_app.domain.statuses import Reason
 from tasks_app.execution import clean_start
 from tasks_app.selectors import runs as reading
-from tasks_app.services import runs, workspaces
+from tasks_app.services import beginnings, runs, snapshots
 
 
 def make(run_id: str, *, reason: Reason, error: str) -> dict[str, Any]:
     """Return reason, error, approaches (the agent's own words), last steps, diff of the workspace, usage and time."""
     run = runs.get(run_id)
     report = run.report or {}
-    now = workspaces.snapshot(run.team.slug, run.team.workspace)
+    now = snapshots.take(run.team.slug, run.team.workspace)
     started = run.started_at or timezone.now()
     return {
         "attempt": run.attempt,
@@ -26,7 +26,7 @@ def make(run_id: str, *, reason: Reason, error: str) -> dict[str, Any]:
         "last_steps": reading.last_steps(run_id),
         "start": run.dossier.get("start", ""),
         clean_start.END: now,
-        "diff": workspaces.diff(run.team.slug, run.workspace_commit, now),
+        "diff": snapshots.diff(run.team.slug, run.workspace_commit, now),
         "evidence": report.get("evidence") or {},
         "criteria_met": sorted((report.get("evidence") or {}).keys()),
         "proofs": run.proofs,
@@ -41,15 +41,15 @@ def make(run_id: str, *, reason: Reason, error: str) -> dict[str, Any]:
 def of_completed(run_id: str) -> dict[str, Any]:
     """Return what is kept of a completed attempt: what it changed, and the files as it left them, in case it is opened again."""
     run = runs.get(run_id)
-    now = workspaces.snapshot(run.team.slug, run.team.workspace)
-    diff = workspaces.diff(run.team.slug, run.workspace_commit, now)
+    now = snapshots.take(run.team.slug, run.team.workspace)
+    diff = snapshots.diff(run.team.slug, run.workspace_commit, now)
     return {"attempt": run.attempt, "diff": diff, clean_start.END: now}
 
 
 def keep_files(run_id: str) -> str:
     """Keep the workspace's files as they are now; returns the snapshot's id, "" where there is none."""
     team = runs.get(run_id).team
-    return workspaces.snapshot(team.slug, team.workspace)
+    return snapshots.take(team.slug, team.workspace)
 
 
 def begin(run_id: str, fence: int) -> str:
@@ -61,7 +61,7 @@ def begin(run_id: str, fence: int) -> str:
     if run.workspace_commit:
         return ""
     told = clean_start.put_back(run) if run.start_from == "clean" else ""
-    commit = workspaces.snapshot(run.team.slug, run.team.workspace)
+    commit = snapshots.take(run.team.slug, run.team.workspace)
     if commit or told:
-        runs.begin_in(run_id, fence, commit=commit, told=told)
+        beginnings.remember(run_id, fence, commit=commit, told=told)
     return commit

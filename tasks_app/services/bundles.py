@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.team_file import REPOSITORY, SNAPSHOTS, refuse
-from tasks_app.services import workspaces
+from tasks_app.services import snapshots, workspaces
 
 REFS = "refs/snapshots/*"
 
@@ -17,10 +17,10 @@ def keep(slug: str, workspace: str, folder: Path) -> tuple[str, list[str]]:
 
     ("", []) where git is not there or the workspace is gone: the file then has no files.
     """
-    head = workspaces.snapshot(slug, workspace) if Path(workspace).is_dir() else ""
+    head = snapshots.take(slug, workspace) if Path(workspace).is_dir() else ""
     if not head:
         return "", []
-    with workspaces.snapshots(slug) as store:
+    with snapshots.store_of(slug) as store:
         done = _git(store, "bundle", "create", "--quiet", str(folder / Path(SNAPSHOTS).name), "--glob=" + REFS)
     if done.returncode:
         return "", []
@@ -51,7 +51,7 @@ def put_back(slug: str, folder: Path, *, head: str, branch: str) -> None:
     snapshots = folder / Path(SNAPSHOTS).name
     if not snapshots.is_file():
         return
-    with workspaces.snapshots(slug) as store:
+    with snapshots.store_of(slug) as store:
         fetched = _git(store, "-c", "transfer.fsckObjects=true", "fetch", "--quiet", str(snapshots), f"{REFS}:{REFS}")
         _must(fetched, SNAPSHOTS)
         if head:
@@ -89,5 +89,5 @@ def _must(done: subprocess.CompletedProcess[str], member: str) -> None:
 
 def commits(slug: str) -> set[str]:
     """Return the ids of every snapshot that is kept."""
-    with workspaces.snapshots(slug) as store:
+    with snapshots.store_of(slug) as store:
         return set(_git(store, "for-each-ref", "--format=%(objectname)", REFS.rstrip("/*")).stdout.split())

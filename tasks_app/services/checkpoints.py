@@ -13,7 +13,7 @@ from tasks_app.domain.ids import CHECKPOINT_PREFIX, new_id
 from tasks_app.domain.text import clean, cut
 from tasks_app.models import Checkpoint, CheckpointBlob, ContextBlob, Event, Team
 from tasks_app.selectors import checkpoints as reading
-from tasks_app.services import blobs, clock, events, keys, workspaces
+from tasks_app.services import blobs, clock, events, keys, snapshots
 
 logger = logging.getLogger(__name__)
 NAME_LIMIT: Final = 120
@@ -28,7 +28,7 @@ APART_S: Final = 60.0
 def freeze(team_id: int) -> str:
     """Keep the files as they are and return the snapshot's id ("": there is no git). It takes time: never under the lock."""
     found = Team.objects.filter(pk=team_id).values_list("slug", "workspace").first()
-    return workspaces.snapshot(*found) if found else ""
+    return snapshots.take(*found) if found else ""
 
 
 def save(team_id: int, *, name: str, by: str, run_id: str = "", automatic: bool = False) -> Checkpoint:

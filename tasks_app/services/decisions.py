@@ -13,14 +13,14 @@ from django.utils import timezone
 
 from tasks_app import wake
 from tasks_app.decision_kinds import registry
-from tasks_app.decision_kinds.base import Given, payload_hash
+from tasks_app.decision_kinds.base import Given, asker, payload_hash
 from tasks_app.domain import deciders
 from tasks_app.domain.deciders import Subject
 from tasks_app.domain.errors import AlreadyAnswered, DecisionGone, Invalid, NotFound, Stale
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.ids import DECISION_PREFIX, new_id
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus
-from tasks_app.domain.text import clean, clean_json, cut, mask_json, one_line
+from tasks_app.domain.text import clean, clean_json, cut, mask_json
 from tasks_app.domain.transitions import ANSWER, WITHDRAW
 from tasks_app.models import Decision, Run, Task
 from tasks_app.runners.port import Ask
@@ -100,11 +100,6 @@ def _create(run: Run, ask: Ask, *, kind: str, key: str) -> Decision:
             expires_at=clock.now() + timedelta(seconds=float(timeout)) if timeout else None,
         )
     )
-
-
-def asker(agent: str, subagent: str) -> str:
-    """Return who asks, as titles say it: `ada`, or `ada’s sub-agent “Check the API”`."""
-    return f"{agent}’s sub-agent “{one_line(subagent, 60)}”" if subagent else agent
 
 
 def _plan_history(run: Run) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
+from tasks_app.decision_kinds.base import asker
 from tasks_app.domain.deciders import Decider
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.ids import task_label
@@ -92,7 +93,7 @@ def _title(decision: Decision, agent: str) -> str:
     """The title of a permission holds a part of the tool's input, which stays inside."""
     if decision.kind == DecisionKind.PERMISSION.value:
         tool = one_line(str(decision.payload.get("tool") or "a tool"), 60)
-        return f"{decisions.asker(agent, decision.subagent)} wants to use {tool}"
+        return f"{asker(agent, decision.subagent)} wants to use {tool}"
     return one_line(decision.title, 300)
 
 

@@ -30,11 +30,11 @@ from tasks_app.services import (
     events,
     keys,
     scheduling,
+    snapshots,
     stored_values,
     task_states,
     teams,
     transcripts,
-    workspaces,
 )
 from tasks_app.services.context import Writer
 
@@ -104,7 +104,7 @@ def restore(team_id: int, checkpoint_id: str, *, seen: int, actor: str, task: in
 def _changed_files(saved: Checkpoint, content: Content, task: int | None) -> list[tuple[str, str]]:
     if not content.workspace:
         return []
-    files = workspaces.changes(saved.team.slug, saved.team.workspace, content.workspace)
+    files = snapshots.changes(saved.team.slug, saved.team.workspace, content.workspace)
     own = None if task is None else set(_files_of(saved, task))
     return [one for one in files if own is None or one[1] in own]
 
@@ -119,7 +119,7 @@ def _content(saved: Checkpoint, task: int | None) -> Content:
         raise Invalid(words, field="checkpoint")
     if task is not None and task not in numbers:
         raise NotFound(f"{task_label(task)} is not in this checkpoint.", field="task")
-    if content.workspace and not workspaces.holds(saved.team.slug, content.workspace):
+    if content.workspace and not snapshots.holds(saved.team.slug, content.workspace):
         raise Invalid(f"The files of this checkpoint are not stored any more. {NOTHING}", field="checkpoint")
     return content
 
@@ -155,7 +155,7 @@ def _wanted(saved: Checkpoint, content: Content, before: str, task: int | None) 
     if not content.workspace or task is None:
         return content.workspace
     files = _files_of(saved, task)
-    made = workspaces.mixed(saved.team.slug, before, content.workspace, saved.team.workspace, files)
+    made = snapshots.mixed(saved.team.slug, before, content.workspace, saved.team.workspace, files)
     if not made:
         raise Unavailable(f"The files of {task_label(task)} cannot be put together. {NOTHING}")
     return made
@@ -229,7 +229,7 @@ def _tell(saved: Checkpoint, change: Difference, stale: set[str], *, safety: str
 def finish(team_id: int) -> None:
     """Put the files of a team back where a restore owes them that, and let its work go on. Raises `Unavailable`."""
     team = Team.objects.get(pk=team_id)
-    if not workspaces.put_back(team.slug, team.workspace, due=partial(_due, team_id), done=partial(_done, team_id)):
+    if not snapshots.put_back(team.slug, team.workspace, due=partial(_due, team_id), done=partial(_done, team_id)):
         raise Unavailable("The files could not be put back yet, the rest is done. It is tried again until it works; see the log.")
     scheduling.tick(team_id)
 

@@ -10,7 +10,7 @@ from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import StepKind
 from tasks_app.domain.text import clean
 from tasks_app.models import Event, Run, Step, Team
-from tasks_app.services import events, keys, runs, workspaces
+from tasks_app.services import events, keys, runs, snapshots
 
 NONE_KEPT = "The files were not kept at that moment: git is not installed, or the attempt is older than this feature."
 CHANGED = "The files have changed since this was shown. Look again before you put them back."
@@ -68,16 +68,16 @@ def _prompt(run_id: str, at: int) -> tuple[Run, Moment]:
 def preview(run_id: str, *, at: int) -> Preview:
     """Return what would change; nothing is changed. Raises `NotFound`, `Invalid` or `Conflict`, each in words."""
     run, found = _prompt(run_id, at)
-    now = workspaces.snapshot(run.team.slug, run.team.workspace)
+    now = snapshots.take(run.team.slug, run.team.workspace)
     if not now:
         raise Conflict(NONE_KEPT, field="at")
-    diff: dict[str, Any] = workspaces.diff(run.team.slug, now, found.snapshot)
-    names = workspaces.changed(run.team.slug, now, found.snapshot)
+    diff: dict[str, Any] = snapshots.diff(run.team.slug, now, found.snapshot)
+    names = snapshots.changed(run.team.slug, now, found.snapshot)
     return Preview(run.attempt, at, tuple(clean(name) for _, name in names), diff["summary"], diff["patch"], _tree(run.team, now))
 
 
 def _tree(team: Team, snapshot: str) -> str:
-    return workspaces.tree(team.slug, snapshot)
+    return snapshots.tree(team.slug, snapshot)
 
 
 def rewind(run_id: str, *, at: int, seen: str = "", actor: str) -> Preview:
@@ -108,20 +108,20 @@ def must_be_free(team_id: int) -> None:
 
 def put_back(team: Team, snapshot: str) -> str:
     """Keep the files as they are, then put them back to the snapshot; returns what was kept. Called under the team's lock."""
-    before = workspaces.snapshot(team.slug, team.workspace)
+    before = snapshots.take(team.slug, team.workspace)
     if not before:
         raise Conflict(NONE_KEPT)
     try:
-        workspaces.rewind(team.slug, team.workspace, before, snapshot)
+        snapshots.rewind(team.slug, team.workspace, before, snapshot)
     except Conflict:
-        workspaces.rewind(team.slug, team.workspace, workspaces.snapshot(team.slug, team.workspace), before)
+        snapshots.rewind(team.slug, team.workspace, snapshots.take(team.slug, team.workspace), before)
         raise
     return before
 
 
 def count(team: Team, old: str, new: str) -> int:
     """Return how many files differ between two snapshots."""
-    return len(workspaces.changed(team.slug, old, new))
+    return len(snapshots.changed(team.slug, old, new))
 
 
 def last(team_id: int) -> Event | None:

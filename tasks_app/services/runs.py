@@ -19,7 +19,7 @@ from tasks_app.domain.events import EventKind
 from tasks_app.domain.ids import new_id
 from tasks_app.domain.leases import LEASE_S, NEVER
 from tasks_app.domain.statuses import AgentStatus, DecisionStatus, Reason, RunStatus, TeamStatus
-from tasks_app.domain.text import clean, clean_json, cut, mask_json
+from tasks_app.domain.text import clean, clean_json, mask_json
 from tasks_app.domain.transitions import GIVE_BACK_RUN, START_RUN
 from tasks_app.models import Agent, Decision, Run, Task, Team
 from tasks_app.models.teams import LARGE_OF_TEAM
@@ -261,16 +261,6 @@ def report(run_id: str, fence: int, value: dict[str, Any] | None) -> None:
         actor=f"agent:{run.agent.name}",
         data={"text": f"reports: {(value or {}).get('status', 'in progress')}"},
     )
-
-
-@transaction.atomic
-def begin_in(run_id: str, fence: int, *, commit: str, told: str) -> None:
-    """Remember the snapshot that an attempt starts from, and what became of earlier changes. Raises `LeaseLost`."""
-    run = get(run_id)
-    events.lock(run.team_id)
-    guard(run_id, fence, workspace_commit=commit, dossier={"start": told} if told else {})
-    if told:
-        append_event(run, EventKind.NOTE, data={"text": cut(told, 1_000)})
 
 
 def approve_plan(run_id: str) -> None:

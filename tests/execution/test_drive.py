@@ -5,14 +5,12 @@ import threading
 
 import pytest
 
-from tasks_app.domain.planning import APPROVE_LAST, MAX_REJECTED
 from tasks_app.domain.statuses import DecisionKind, Reason
 from tasks_app.execution import db, spec
-from tasks_app.models import Agent, Decision, Run, Step, Team
-from tasks_app.runners.claude.asks import stuck_plan_payload
+from tasks_app.models import Decision, Run, Step, Team
 from tasks_app.runners.port import Directive, Outcome, OutcomeKind, Parked
-from tasks_app.services import actions, messages, runs, workspaces
-from tests.execution.lives import ENDED, Scripted, drive_on, eventually, outcome, reports, say
+from tasks_app.services import actions, messages, runs, snapshots
+from tests.execution.lives import ENDED, Scripted, drive_on, eventually, reports, say
 from tests.services import world
 
 pytestmark = pytest.mark.usefixtures("scripted", "database_threads")
@@ -65,13 +63,13 @@ def test_what_an_earlier_life_had_reported_is_not_done_again(crew):
 
 
 def test_git_holds_up_none_of_the_threads_that_record_what_runs_do(crew, monkeypatch):
-    snapshot, threads = workspaces.snapshot, []
+    snapshot, threads = snapshots.take, []
 
     def noted(*given):
         threads.append(threading.current_thread().name)
         return snapshot(*given)
 
-    monkeypatch.setattr(workspaces, "snapshot", noted)
+    monkeypatch.setattr(snapshots, "take", noted)
     drive_on(crew.claim(), nothing, nothing)
     assert len(threads) == 2, "at the begin, and for the report of the failure"
     assert all(name.startswith("crewdesk-db-aside") for name in threads), threads
@@ -168,50 +166,6 @@ def test_a_parked_run_is_resumed_with_the_answer_in_its_prompt(crew, kind, choic
         assert text in given.prompt
     assert "[crewdesk:interrupted]" not in given.prompt
     assert crew.task().status == "completed"
-
-
-def test_plan_mode_lasts_until_the_plan_is_approved_and_stays_off_after_that(crew):
-    """N22"""
-    crew.agents[0].plan_mode = True
-    crew.agents[0].save()
-    held = crew.claim()
-    drive_on(held, parks(DecisionKind.PLAN))
-    assert Scripted.specs[0].plan_mode is True
-    world.answer(Decision.objects.get(), "revise", note="Smaller.")
-    drive_on(world.take(held.id), parks(DecisionKind.PLAN, plan="# Smaller"))
-    assert Scripted.specs[0].plan_mode is True
-    world.answer(Decision.objects.get(status="open"), "approve")
-    drive_on(world.take(held.id), outcome(OutcomeKind.PARKED, Reason.INTERRUPTED))
-    assert Scripted.specs[0].plan_mode is False
-    drive_on(world.take(held.id), done())
-    assert Scripted.specs[0].plan_mode is False
-
-
-def test_plans_sent_back_after_each_park_are_counted_through_all_lives(crew):
-    """N22: a lead who answers each plan after the park is asked what to do with the fifth one, too."""
-    held = crew.claim()
-    for number in range(MAX_REJECTED):
-        drive_on(held, parks(DecisionKind.PLAN, plan=f"# {number}"))
-        assert len(Scripted.specs[0].plans_sent_back) == number
-        world.answer(Decision.objects.get(status="open"), "revise", note=f"No {number}.")
-        held = world.take(held.id)
-    stuck = stuck_plan_payload("# last", ["No."] * 4)
-    drive_on(held, parks(DecisionKind.ESCALATION, **stuck))
-    assert Scripted.specs[0].plans_sent_back == ("No 0.", "No 1.", "No 2.", "No 3.")
-    world.answer(Decision.objects.get(status="open"), "answer", data={"option": "Give new guidance", "text": "Smaller."})
-    held = world.take(held.id)
-    drive_on(held, parks(DecisionKind.PLAN, plan="# smaller"))
-    assert Scripted.specs[0].plans_sent_back == (), "the lead has said what to do: it is counted anew"
-    assert "stay in plan mode" in Scripted.specs[0].prompt
-
-
-def test_the_last_plan_approved_after_the_park_ends_plan_mode(crew):
-    Agent.objects.update(plan_mode=True)
-    held = crew.claim()
-    drive_on(held, parks(DecisionKind.ESCALATION, **stuck_plan_payload("# last", ["No."] * 4)))
-    given = resumed(crew, held, "answer", data={"option": APPROVE_LAST, "text": ""})
-    assert given.plan_mode is False
-    assert "Plan mode is over; carry this plan out now:\n# last" in given.prompt
 
 
 def test_a_worker_that_leaves_gives_the_run_back_and_the_next_life_is_told(crew):

@@ -34,4 +34,4 @@ def test_what_a_person_completed_meanwhile_is_told_as_one_story(crew, held, kind
 def test_a_completed_attempt_keeps_what_it_changed(crew, held, tmp_path):
     runs.report(held.id, held.fence, {"status": "completed", "evidence": {}, "summary": "Built."})
     settle(held, OutcomeKind.ENDED, Reason.DONE)
-    assert (run_of(held).status, set(run_of(held).dossier)) == ("completed", {"attempt", "diff"})
+    assert (run_of(held).status, set(run_of(held).dossier)) == ("completed", {"attempt", "diff", "workspace_end"})

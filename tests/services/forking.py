@@ -7,7 +7,7 @@ from typing import Any
 from tasks_app.domain.statuses import Reason, RunStatus, StepKind
 from tasks_app.models import Run
 from tasks_app.runners.port import StepDraft
-from tasks_app.services import deliveries, runs, steps, transcripts, workspaces
+from tasks_app.services import deliveries, runs, snapshots, steps, transcripts
 from tasks_app.services.endings import Ending
 from tasks_app.services.runs import Held
 from tests.services import world
@@ -39,7 +39,7 @@ def tried(folder: Path, *, task: int = 0, **team: Any) -> Tried:
     world.workspace(crew.team, folder)
     (folder / "a.txt").write_text("before")
     held = crew.claim(task)
-    first = workspaces.snapshot(crew.team.slug, str(folder))
+    first = snapshots.take(crew.team.slug, str(folder))
     runs.guard(held.id, held.fence, workspace_commit=first, session_id=SESSION)
     opening = f"[crewdesk:life {held.id}:1]\n[crewdesk:task T-1 attempt 1]"
     lines = [row("user", "u1", "", opening), row("assistant", "u2", "u1", "one")]
@@ -48,7 +48,7 @@ def tried(folder: Path, *, task: int = 0, **team: Any) -> Tried:
     (folder / "a.txt").write_text("after")
     (folder / "new").mkdir()
     (folder / "new" / "b.txt").write_text("b")
-    second = workspaces.snapshot(crew.team.slug, str(folder))
+    second = snapshots.take(crew.team.slug, str(folder))
     steps.record(held.id, held.fence, after=0, drafts=_steps(opening, first, second))
     fail(held)
     return Tried(crew, Run.objects.get(pk=held.id), folder)

@@ -205,7 +205,7 @@ def test_a_large_value_that_was_tampered_with_or_files_that_are_gone_refuse_the_
 def test_a_restore_that_dies_before_the_files_are_back_is_finished_by_the_sweep_and_nothing_starts_before(crew, monkeypatch):
     saved = story(crew)
     Team.objects.filter(pk=crew.team.pk).update(status="active")
-    real = restores.workspaces.put_back
+    real = restores.snapshots.put_back
     monkeypatch.setattr(restores.workspaces, "put_back", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         restore(crew, saved)

@@ -6,7 +6,7 @@ import pytest
 
 from tasks_app.domain.errors import Conflict, Invalid, NotFound, Stale
 from tasks_app.models import Event, Run, Step
-from tasks_app.services import actions, rewinds, workspaces
+from tasks_app.services import actions, rewinds, snapshots
 from tests.services.forking import Tried, tried
 
 pytestmark = pytest.mark.django_db
@@ -70,7 +70,7 @@ def test_odd_names_and_links_come_back(one: Tried) -> None:
     (one.folder / "link").symlink_to("a.txt")
     (one.folder / "run.sh").write_text("#!/bin/sh\n")
     (one.folder / "run.sh").chmod(0o755)
-    commit = workspaces.snapshot(one.crew.team.slug, str(one.folder))
+    commit = snapshots.take(one.crew.team.slug, str(one.folder))
     Step.objects.filter(seq=6).update(data={"uuid": "u6", "files": commit})
     for made in (name, "link", "run.sh"):
         (one.folder / made).unlink()

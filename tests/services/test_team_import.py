@@ -13,7 +13,7 @@ from tasks_app.domain.errors import Conflict, Invalid, TooLarge
 from tasks_app.domain.leases import NEVER
 from tasks_app.models import Agent, Checkpoint, ContextChunk, Decision, Event, Message, Run, Step, Team, TranscriptEntry
 from tasks_app.selectors.checkpoints import mark
-from tasks_app.services import actions, checkpoints, context, runs, team_export, team_tables, workspaces
+from tasks_app.services import actions, checkpoints, context, runs, snapshots, team_export, team_tables, workspaces
 from tests.services import team_files, world
 from tests.services.team_files import changed, export, full, load, rows
 
@@ -83,7 +83,7 @@ def test_the_copys_checkpoints_can_be_restored_and_a_damaged_one_stays_damaged(c
     own = team.checkpoints.get(name="Before")
     content = checkpoint.read(own.data, team=mark(team))
     assert [one.id for one in content.runs] == [run.pk for run in team.runs.all()]
-    assert workspaces.holds(team.slug, content.workspace)
+    assert snapshots.holds(team.slug, content.workspace)
     (place,) = [one for one in content.context if one.name == "place"]
     assert (json.loads(place.json_text), checkpoint.digest(place.json_text)) == ({"in": team.workspace}, place.digest)
     assert own.blobs.count() == Checkpoint.objects.get(pk=kept.pk).blobs.count() == 1

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tasks_app.domain.errors import Conflict, Invalid
-from tasks_app.services import workspaces
+from tasks_app.services import snapshots, workspaces
 
 
 def git(folder, *words):
@@ -100,31 +100,31 @@ def test_a_name_whose_folder_is_there_is_refused_and_the_folder_stays(home, repo
 def test_a_snapshot_does_not_touch_the_teams_own_repository(home, repo):
     before = (git(repo, "status", "--porcelain"), git(repo, "rev-parse", "HEAD"), (repo / ".git" / "index").read_bytes())
     (repo / "new.txt").write_text("x")
-    first = workspaces.snapshot("atlas", str(repo))
+    first = snapshots.take("atlas", str(repo))
     (repo / "new.txt").unlink()
     assert len(first) == 40
     assert (git(repo, "status", "--porcelain"), git(repo, "rev-parse", "HEAD"), (repo / ".git" / "index").read_bytes()) == before
 
 
 def test_a_diff_names_files_counts_and_is_cut(home, repo):
-    first = workspaces.snapshot("atlas", str(repo))
+    first = snapshots.take("atlas", str(repo))
     (repo / "src" / "a.py").write_text("a = 2\n")
     (repo / "ü 漢.txt").write_text("x" * 100_000)
-    found = workspaces.diff("atlas", first, workspaces.snapshot("atlas", str(repo)))
+    found = snapshots.diff("atlas", first, snapshots.take("atlas", str(repo)))
     assert found["files"] == ["src/a.py", "ü 漢.txt"]
     assert "2 files changed" in found["summary"]
     assert found["cut"] is True
-    assert len(found["patch"]) <= workspaces.PATCH_LIMIT
-    assert workspaces.diff("atlas", first, first)["summary"] == "no file changed"
-    assert "not available" in workspaces.diff("atlas", "", first)["summary"]
+    assert len(found["patch"]) <= snapshots.PATCH_LIMIT
+    assert snapshots.diff("atlas", first, first)["summary"] == "no file changed"
+    assert "not available" in snapshots.diff("atlas", "", first)["summary"]
 
 
 def test_files_are_put_back_as_they_were_and_new_ones_go(home, repo):
-    first = workspaces.snapshot("atlas", str(repo))
+    first = snapshots.take("atlas", str(repo))
     (repo / "src" / "a.py").write_text("broken")
     (repo / "new.py").write_text("x")
     (repo / "kept.py").write_text("x")
-    done = workspaces.restore("atlas", str(repo), first, [str(repo / "src" / "a.py"), "new.py", "never-there.py"])
+    done = snapshots.restore("atlas", str(repo), first, [str(repo / "src" / "a.py"), "new.py", "never-there.py"])
     assert done == ["new.py", "src/a.py"]
     assert (repo / "src" / "a.py").read_text() == "a = 1\n"
     assert not (repo / "new.py").exists()
@@ -132,8 +132,8 @@ def test_files_are_put_back_as_they_were_and_new_ones_go(home, repo):
 
 
 def test_what_git_ignores_is_in_no_snapshot_and_is_therefore_never_removed(home, repo):
-    first = workspaces.snapshot("atlas", str(repo))
-    assert workspaces.restore("atlas", str(repo), first, ["secret.env"]) == []
+    first = snapshots.take("atlas", str(repo))
+    assert snapshots.restore("atlas", str(repo), first, ["secret.env"]) == []
     assert (repo / "secret.env").read_text() == "KEY=1\n"
 
 
@@ -141,26 +141,26 @@ def test_nothing_outside_the_workspace_and_nothing_of_git_is_touched(home, repo,
     outside = tmp_path / "outside.txt"
     outside.write_text("mine")
     (repo / "link").symlink_to(outside)
-    first = workspaces.snapshot("atlas", str(repo))
+    first = snapshots.take("atlas", str(repo))
     names = [str(outside), "../outside.txt", "link", ".", "/", ".git/config", "src/../.git/HEAD", ":(glob)**", "src"]
-    assert workspaces.restore("atlas", str(repo), first, names) == ["link"], "the link itself, never what it leads to"
+    assert snapshots.restore("atlas", str(repo), first, names) == ["link"], "the link itself, never what it leads to"
     assert outside.read_text() == "mine"
     assert (repo / ".git" / "config").exists()
     assert (repo / ".git" / "HEAD").exists()
 
 
 def test_without_a_snapshot_nothing_is_put_back(home, repo):
-    assert workspaces.restore("atlas", str(repo), "", ["src/a.py"]) == []
+    assert snapshots.restore("atlas", str(repo), "", ["src/a.py"]) == []
 
 
 def test_where_git_is_missing_there_is_no_snapshot_and_no_failure(home, repo, monkeypatch):
     monkeypatch.setenv("PATH", "/nonexistent")
-    assert workspaces.snapshot("atlas", str(repo)) == ""
+    assert snapshots.take("atlas", str(repo)) == ""
 
 
 def test_removing_takes_what_was_made_and_leaves_a_folder_worked_in_place(home, repo, tmp_path):
     prepare(mode="in_place", base=tmp_path)
-    workspaces.snapshot("atlas", str(repo))
+    snapshots.take("atlas", str(repo))
     workspaces.remove("atlas")
     assert not Path(home / "workspaces" / "atlas").exists()
     assert (repo / "src" / "a.py").exists()

@@ -1,0 +1,237 @@
+"""Snapshots of workspaces, in a git repository of our own: the team's own repository is never touched.
+
+What the workspace's own .gitignore names is in no snapshot.
+"""
+
+import fcntl
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tasks_app.domain.errors import Conflict
+from tasks_app.domain.text import clean, cut
+from tasks_app.services.workspaces import root, run_git
+
+PATCH_LIMIT = 64_000
+IDENTITY = (
+    "-c",
+    "user.name=Crewdesk",
+    "-c",
+    "user.email=crewdesk@localhost",
+    "-c",
+    "commit.gpgsign=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+)
+
+
+@contextmanager
+def store_of(slug: str) -> Iterator[Path]:
+    """The team's snapshot repository, locked: git's index takes one writer."""
+    folder = root(slug)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (folder / "snapshots.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        store = folder / "snapshots.git"
+        if not store.is_dir():
+            run_git(["git", "init", "--quiet", "--bare", str(store)])
+        yield store
+
+
+def take(slug: str, workspace: str) -> str:
+    """Keep the workspace as it is now; returns the snapshot's id, or "" where git is missing or fails."""
+    with store_of(slug) as store:
+        git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={workspace}", "-C", workspace]
+        if run_git([*git, "add", "-A", "--", "."]).returncode:
+            return ""
+        tree = run_git([*git, "write-tree"])
+        commit = run_git([*git, "commit-tree", tree.stdout.strip(), "-m", "snapshot"]) if not tree.returncode else tree
+        if commit.returncode:
+            return ""
+        name = commit.stdout.strip()
+        run_git([*git, "update-ref", f"refs/snapshots/{name}", name])
+        return name
+
+
+def diff(slug: str, old: str, new: str) -> dict[str, object]:
+    """Return {"files": [...], "summary": "3 files changed, …", "patch": text, "cut": bool} between two snapshots."""
+    if not old or not new:
+        return {"files": [], "summary": "not available: git is not installed", "patch": "", "cut": False}
+    with store_of(slug) as store:
+        git = ["git", f"--git-dir={store}", "-c", "core.quotepath=off"]
+        names = run_git([*git, "diff", "--name-only", old, new]).stdout.splitlines()
+        summary = run_git([*git, "diff", "--shortstat", old, new]).stdout.strip()
+        patch = clean(run_git([*git, "diff", "--no-color", old, new]).stdout)
+    return {
+        "files": names[:200],
+        "summary": summary or "no file changed",
+        "patch": cut(patch, PATCH_LIMIT),
+        "cut": len(patch) > PATCH_LIMIT,
+    }
+
+
+def differing(slug: str, old: str, new: str) -> set[str]:
+    """Return the files that differ between two snapshots, all of them, by their path in the workspace."""
+    if not old or not new or old == new:
+        return set()
+    with store_of(slug) as store:
+        return _names(
+            run_git(["git", f"--git-dir={store}", "diff-tree", "-r", "-z", "--no-renames", "--name-only", old, new]).stdout
+        )
+
+
+def within(workspace: str, names: Iterable[str]) -> set[str]:
+    """Return these files by their path in the workspace; what lies outside it or is the workspace's own `.git` is left out."""
+    base = Path(workspace).resolve()
+    found = {(base / name).parent.resolve() / Path(name).name for name in names if Path(name).name}
+    inside = {path.relative_to(base) for path in found if path.is_relative_to(base) and path != base}
+    return {str(path) for path in inside if ".git" not in path.parts and ".." not in path.parts}
+
+
+def restore(slug: str, workspace: str, snapshot_id: str, files: Iterable[str]) -> list[str]:
+    """Put single files back as they were in a snapshot (absent then: removed now); returns those put back, by their path.
+
+    What the workspace's own .gitignore names is in no snapshot: it may have been there before, so it stays.
+    """
+    wanted = sorted(within(workspace, files))
+    if not snapshot_id or not wanted:
+        return []
+    with store_of(slug) as store:
+        git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={workspace}", "-C", workspace]
+        there = _names(run_git([*git, "ls-tree", "-r", "-z", "--name-only", "--full-tree", snapshot_id]).stdout)
+        listed = store.parent / "names"
+        absent = [name for name in wanted if name not in there]
+        listed.write_text("\0".join(absent), "utf-8", "surrogateescape")
+        ignored = _names(run_git(["sh", "-c", 'exec "$@" <"$0"', str(listed), *git, "check-ignore", "-z", "--stdin"]).stdout)
+        removed = [name for name in absent if name not in ignored and _removed(Path(workspace, name))]
+        back = [name for name in wanted if name in there]
+        listed.write_text("\0".join(back), "utf-8", "surrogateescape")
+        checkout = [*git, "--literal-pathspecs", "checkout", snapshot_id, f"--pathspec-from-file={listed}", "--pathspec-file-nul"]
+        done = back if back and run_git(checkout).returncode == 0 else []
+        listed.unlink()
+    return sorted([*removed, *done])
+
+
+def _names(listed: str) -> set[str]:
+    return {name for name in listed.split("\0") if name}
+
+
+def _removed(path: Path) -> bool:
+    if not (path.is_symlink() or path.is_file()):
+        return False
+    path.unlink()
+    return True
+
+
+def tree(slug: str, snapshot_id: str) -> str:
+    """Return what names the files of a snapshot: equal for equal files."""
+    with store_of(slug) as store:
+        return run_git(["git", f"--git-dir={store}", "rev-parse", f"{snapshot_id}^{{tree}}"]).stdout.strip()
+
+
+def changed(slug: str, old: str, new: str) -> list[tuple[str, str]]:
+    """Return (letter, file) of all that differs between two snapshots: A only in the new one, D only in the old, M in both."""
+    with store_of(slug) as store:
+        return _changed(store, old, new)
+
+
+def _changed(store: Path, old: str, new: str) -> list[tuple[str, str]]:
+    done = run_git(["git", f"--git-dir={store}", "diff", "--no-renames", "--name-status", "-z", old, new])
+    if done.returncode:
+        raise Conflict("The snapshot of the files is damaged or gone; nothing was changed.")
+    words = done.stdout.split("\0")[:-1]
+    return [(letter[:1], name) for letter, name in zip(words[::2], words[1::2], strict=True)]
+
+
+def rewind(slug: str, workspace: str, now: str, target: str) -> int:
+    """Put every file that differs from `now` back to `target`; returns how many. Ignored files stay. Raises `Conflict`."""
+    base = Path(workspace).resolve()
+    with store_of(slug) as store:
+        differing = _changed(store, now, target)
+        for letter, name in differing:
+            if letter == "D":
+                _unlink(base, name)
+        back = "\0".join(name for letter, name in differing if letter != "D")
+        git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={base}", "-C", str(base), "--literal-pathspecs"]
+        command = [*git, "checkout", "--quiet", target, "--pathspec-from-file=-", "--pathspec-file-nul"]
+        done = run_git(command, stdin=back) if back else None
+    if done is not None and done.returncode:
+        raise Conflict(f"The files could not be put back, so they are as they were: {done.stderr.strip()[:200]}")
+    return len(differing)
+
+
+def _unlink(base: Path, name: str) -> None:
+    """Remove a file, and the folders that it leaves empty."""
+    target = base / name
+    if not target.is_symlink() and target.is_dir():
+        return  # a repository of its own: no snapshot holds its files
+    target.unlink(missing_ok=True)
+    for folder in target.parents:
+        if folder == base or any(folder.iterdir()):
+            return
+        folder.rmdir()
+
+
+def holds(slug: str, snapshot_id: str) -> bool:
+    """Whether the team's snapshots have this one whole."""
+    with store_of(slug) as store:
+        return (
+            run_git(["git", f"--git-dir={store}", "rev-parse", "--quiet", "--verify", f"{snapshot_id}^{{tree}}"]).returncode == 0
+        )
+
+
+def changes(slug: str, workspace: str, snapshot_id: str) -> list[tuple[str, str]]:
+    """Return what going back to a snapshot would do to the files as they are: (`back` | `changed` | `removed`, path)."""
+    words = {"A": "removed", "D": "back"}
+    with store_of(slug) as store:
+        git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={workspace}", "-C", workspace]
+        if run_git([*git, "add", "-A", "--", "."]).returncode:
+            return []
+        listed = run_git([*git, "diff", "--cached", "--no-renames", "--name-status", "-z", snapshot_id]).stdout.split("\0")
+    return [(words.get(kind[:1], "changed"), clean(path)) for kind, path in zip(listed[::2], listed[1::2], strict=False)]
+
+
+def mixed(slug: str, snapshot_id: str, other: str, workspace: str, files: Sequence[str]) -> str:
+    """Make a snapshot: `snapshot_id` with these files as they are in `other` (absent there: gone). Returns its id or ""."""
+    base = Path(workspace).resolve()
+    with store_of(slug) as store:
+        git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={base}", "-C", str(base)]
+        if run_git([*git, "read-tree", "--reset", snapshot_id]).returncode:
+            return ""
+        for name in files:
+            target = (base / name).resolve()
+            if target.is_relative_to(base) and target != base:
+                _take(git, other, str(target.relative_to(base)))
+        tree = run_git([*git, "write-tree"]).stdout.strip()
+        made = run_git([*git, "commit-tree", tree, "-m", "snapshot"]).stdout.strip() if tree else ""
+        run_git([*git, "read-tree", "--reset", snapshot_id])
+        if made:
+            run_git([*git, "update-ref", f"refs/snapshots/{made}", made])
+        return made
+
+
+def _take(git: Sequence[str], other: str, path: str) -> None:
+    """Let the index have a file as it is in a snapshot."""
+    found = run_git([*git, "ls-tree", "-z", other, "--", f":(top,literal){path}"]).stdout.rstrip("\0")
+    mode, kind, name = [*found.partition("\t")[0].split(" "), "", "", ""][:3]
+    if kind == "blob":
+        run_git([*git, "update-index", "--add", "--cacheinfo", f"{mode},{name},{path}"])
+    else:
+        run_git([*git, "update-index", "--force-remove", "--", path])
+
+
+def put_back(slug: str, workspace: str, *, due: Callable[[], str], done: Callable[[str], object]) -> bool:
+    """Make the whole workspace as it is in the snapshot that `due()` names, then call `done` with it. Returns whether it could.
+
+    Both are called while nobody else takes or restores a snapshot, so that it is done once. What the workspace's own .gitignore
+    names is in no snapshot and stays; its `.git` is never touched.
+    """
+    with store_of(slug) as store:
+        wanted = due()
+        if not wanted:
+            return True
+        git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={workspace}", "-C", workspace]
+        if run_git([*git, "add", "-A", "--", "."]).returncode or run_git([*git, "read-tree", "--reset", "-u", wanted]).returncode:
+            return False
+        done(wanted)
+        return True
