@@ -195,7 +195,7 @@ def test_a_large_value_that_was_tampered_with_or_files_that_are_gone_refuse_the_
     with pytest.raises(Invalid, match="the value of “log” is not what was saved"):
         restore(crew, saved)
     type(chunk).objects.filter(pk=chunk.pk).update(data=data)
-    monkeypatch.setattr(restores.workspaces, "holds", lambda *_: False)
+    monkeypatch.setattr(restores.snapshots, "holds", lambda *_: False)
     with pytest.raises(Invalid, match="files of this checkpoint are not stored"):
         restore(crew, saved)
     assert world.frozen(crew.team) == before
@@ -206,7 +206,7 @@ def test_a_restore_that_dies_before_the_files_are_back_is_finished_by_the_sweep_
     saved = story(crew)
     Team.objects.filter(pk=crew.team.pk).update(status="active")
     real = restores.snapshots.put_back
-    monkeypatch.setattr(restores.workspaces, "put_back", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(restores.snapshots, "put_back", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         restore(crew, saved)
     assert (file(crew, "a.py"), crew.task(1).status) == ("a = 2", "pending")
@@ -215,7 +215,7 @@ def test_a_restore_that_dies_before_the_files_are_back_is_finished_by_the_sweep_
         runs.claim_task(crew.tasks[1].pk, agent_id=crew.agents[0].pk, actor=LEAD)
     with pytest.raises(Conflict, match="are being put back to a checkpoint already"):
         restore(crew, saved)
-    monkeypatch.setattr(restores.workspaces, "put_back", real)
+    monkeypatch.setattr(restores.snapshots, "put_back", real)
     assert restores.finish_due() == 1
     assert (file(crew, "a.py"), Team.objects.get().workspace_due, crew.task(1).status) == ("a = 1", "", "in_progress")
     assert restores.finish_due() == 0
