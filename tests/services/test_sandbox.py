@@ -5,8 +5,10 @@ import pytest
 from tasks_app.domain.errors import Invalid
 from tasks_app.execution import spec
 from tasks_app.models import Team
-from tasks_app.services import workspaces
+from tasks_app.services import actions, workspaces
+from tasks_app.services.teams import Source
 from tests.services import world
+from tests.services.test_actions import plan
 
 
 @pytest.mark.parametrize("sandbox", [True, False])
@@ -25,6 +27,16 @@ def test_where_bubblewrap_is_missing_the_refusal_names_it_and_the_field(monkeypa
     with pytest.raises(Invalid, match="bwrap and socat not found") as refused:
         workspaces.must_isolate()
     assert refused.value.field == "limits.sandbox"
+
+
+def test_a_plan_with_a_sandbox_does_not_start_without_one_and_leaves_nothing_behind(monkeypatch, tmp_path, settings, db):
+    settings.HOME = tmp_path / "home"
+    monkeypatch.setenv("PATH", "/nonexistent")
+    wanted = plan(limits={"sandbox": True})
+    with pytest.raises(Invalid, match="cannot run a sandbox"):
+        actions.start_team(wanted, source=Source("text", tmp_path), user_id=None, rehearsal=True, actor="user:ada")
+    assert not Team.objects.exists()
+    assert workspaces.taken() == set()
 
 
 def test_where_namespaces_are_forbidden_the_refusal_says_so(monkeypatch, tmp_path):
