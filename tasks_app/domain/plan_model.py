@@ -140,6 +140,10 @@ class Limits(Strict):
         default="reassign", description="Try another agent first, or ask the lead at once"
     )
     run_budget: Budget = Field(default=Budget(), description="What one run may use, where its task says nothing else")
+    sandbox: bool = Field(
+        default=False,
+        description="Commands of the agents write only in the workspace and reach no network (Linux, bubblewrap)",
+    )
 
 
 class Messaging(Strict):

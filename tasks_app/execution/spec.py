@@ -78,6 +78,7 @@ def build(run_id: str, fence: int) -> Prepared:
         max_turns=team.limits.get("turns"),
         max_budget_usd=None if run.budget_waived or team.rehearsal else budgets.usd_left(run),
         env=environment.for_run(home=home, run_id=run_id, fence=fence, rehearsal_url=url),
+        sandbox=bool(team.limits.get("sandbox")),
         rehearsal=team.rehearsal,
     )
     return Prepared(spec, key)

@@ -187,7 +187,7 @@ def _isolation() -> Finding:
     missing = [name for name in ("setpriv", "bwrap", "socat") if shutil.which(name) is None]
     if not missing:
         return Finding("isolation", Level.OK, "setpriv, bubblewrap and socat are there")
-    fix = "Debian: apt-get install util-linux bubblewrap socat. Without them a sandboxed team refuses to start."
+    fix = "Debian: apt-get install util-linux bubblewrap socat. Without them a team with limits.sandbox does not start."
     return Finding("isolation", Level.WARN, f"{', '.join(missing)} not found", fix)
 
 

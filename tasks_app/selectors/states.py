@@ -65,7 +65,7 @@ class TeamState(StrEnum):
 TEAM_WORD: Mapping[TeamState, str] = {
     TeamState.WAITING: "Waiting for you",
     TeamState.FAILED: "Failed",
-    TeamState.LOST: "Agent lost",
+    TeamState.LOST: "Lost",
     TeamState.OVER_TIME: "Over time",
     TeamState.BLOCKED: "Blocked",
     TeamState.CONTEXT: "Context critical",

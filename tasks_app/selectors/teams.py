@@ -50,6 +50,7 @@ class TeamSummary:
     goal: str
     status: TeamStatus
     rehearsal: bool
+    sandbox: bool  # commands of its agents are kept in the workspace and off the network
     workspace: str
     state: TeamState
     counts: Counts
@@ -247,6 +248,7 @@ def _summary(team: Team, counts: Counts, waiting: int, crew: Sequence[AgentCard]
         goal=team.goal,
         status=TeamStatus(team.status),
         rehearsal=team.rehearsal,
+        sandbox=bool(team.limits.get("sandbox")),
         workspace=team.workspace,
         state=rollup(counts, waiting, crew),
         counts=counts,

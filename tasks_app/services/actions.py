@@ -44,6 +44,8 @@ ENDED_WORD = {RunStatus.COMPLETED: "it was completed", RunStatus.FAILED: "it fai
 def start_team(plan: Plan, *, source: Source, user_id: int | None, rehearsal: bool, actor: str) -> Team:
     """Prepare the workspace, make the team with everything in its plan, and let it begin. All or nothing."""
     judges.must_exist(plan)
+    if plan.limits.sandbox:
+        workspaces.must_isolate()
     slug = teams.reserve_slug(plan, taken=workspaces.taken())
     space = plan.workspace
     workspace = workspaces.prepare(slug, source=space.path, mode=space.mode, ref=space.ref, base=source.base, scratch=rehearsal)

@@ -42,6 +42,24 @@ def source_folder(source: str, base: Path) -> Path | None:
     return folder
 
 
+def must_isolate() -> None:
+    """Raise `Invalid` where this machine cannot keep commands in a sandbox, saying what is missing."""
+    missing = [name for name in ("bwrap", "socat") if shutil.which(name) is None]
+    if missing:
+        raise Invalid(
+            f"This machine cannot run a sandbox: {' and '.join(missing)} not found. Debian: apt-get install bubblewrap socat. "
+            "Or leave sandbox out: commands can then do whatever the rules allow.",
+            field="limits.sandbox",
+        )
+    tried = _run(["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-user", "--unshare-net", "--unshare-pid", "true"])
+    if tried.returncode:
+        raise Invalid(
+            f"This machine does not let a sandbox be made: {tried.stderr.strip()[:200]} In a container, allow user namespaces "
+            "(docs/operations.md). Or leave sandbox out.",
+            field="limits.sandbox",
+        )
+
+
 def _fill(slug: str, folder: Path | None, *, mode: str, ref: str | None, scratch: bool) -> Path:
     work = root(slug) / "work"
     if folder is None:

@@ -18,6 +18,7 @@ def test_a_process_that_exits_with_137_in_a_call_is_gone_on_from_once_and_the_tr
     make.TeamAccessFactory(team=crew.team, user=lead)
     binary, held = playing("dies"), crew.claim()
     driven(held)
+    make.WorkerFactory()
     run = Run.objects.get()
     assert (run.status, run.reason, run.attempt, run.interrupted, crew.task().status) == (
         "pending",

@@ -88,6 +88,13 @@ def test_no_page_carries_a_style_a_script_or_a_handler_in_itself(desk, addresses
     assert not re.search(r"\son\w+=", html)
 
 
+@pytest.mark.parametrize("which", ["team", "overview"])
+def test_a_sandboxed_team_says_so(desk, team, addresses, which):
+    assert "Sandbox" not in words_of(desk.get(addresses[which]))
+    type(team).objects.filter(pk=team.pk).update(limits={"sandbox": True})
+    assert "Sandbox" in words_of(desk.get(addresses[which]))
+
+
 @pytest.mark.parametrize("which", PAGES)
 def test_every_id_on_a_page_is_there_once(desk, addresses, which):
     ids = re.findall(r'\sid="([^"]+)"', html_of(desk.get(addresses[which])))
