@@ -97,7 +97,7 @@ def passage(text: object) -> SafeString:
     whole = shown(text)
     if not is_long(whole):
         return format_html('<p class="pre">{}</p>', whole)
-    start = "\n".join(whole[: PASSAGE // 3].split("\n")[: PASSAGE_LINES // 2])
+    start = "\n".join(cut(whole, PASSAGE // 3, "").split("\n")[: PASSAGE_LINES // 2])
     return format_html(
         '<p class="pre">{}…</p><details><summary class="small">Show all {} characters</summary><p class="pre">{}</p></details>',
         start,

@@ -51,7 +51,7 @@ def must_isolate() -> None:
             "Or leave sandbox out: commands can then do whatever the rules allow.",
             field="limits.sandbox",
         )
-    tried = _run(["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-user", "--unshare-net", "--unshare-pid", "true"])
+    tried = run_git(["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-user", "--unshare-net", "--unshare-pid", "true"])
     if tried.returncode:
         raise Invalid(
             f"This machine does not let a sandbox be made: {tried.stderr.strip()[:200]} In a container, allow user namespaces "
