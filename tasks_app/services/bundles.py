@@ -48,11 +48,11 @@ def put_back(slug: str, folder: Path, *, head: str, branch: str) -> None:
     if repository.is_file():
         _clone(repository, work, branch)
     work.mkdir(mode=0o700, exist_ok=True)
-    snapshots = folder / Path(SNAPSHOTS).name
-    if not snapshots.is_file():
+    kept = folder / Path(SNAPSHOTS).name
+    if not kept.is_file():
         return
     with snapshots.store_of(slug) as store:
-        fetched = _git(store, "-c", "transfer.fsckObjects=true", "fetch", "--quiet", str(snapshots), f"{REFS}:{REFS}")
+        fetched = _git(store, "-c", "transfer.fsckObjects=true", "fetch", "--quiet", str(kept), f"{REFS}:{REFS}")
         _must(fetched, SNAPSHOTS)
         if head:
             _check_out(store, work, head)

@@ -129,7 +129,7 @@ def test_stop_is_stopping_in_every_tab_until_the_process_is_seen_gone(world: Wor
     expect(inbox.locator(f"[data-decision='{asked['id']}']")).to_contain_text("its run was stopped")
     assert world("act", "status_of", asked["run"]) == "running"
     world("act", "seen_gone", asked["run"])
-    expect(task.get_by_text("“Stopped by lead.”")).to_be_visible()
+    expect(task.get_by_text("Stopped by lead.", exact=True)).to_be_visible()
     expect(task.get_by_text("Stopping…")).to_have_count(0)
 
 
