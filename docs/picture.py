@@ -26,8 +26,8 @@ PICTURES: tuple[tuple[str, str, int, int, Literal["light", "dark"]], ...] = (
     ("board-phone", "/teams/billing-feature/", 390, 844, "light"),
 )
 LINK = re.compile(r"http://127\.0\.0\.1:\d+/sign-in/\S+")
-LEAD_S = 11
-"""Seconds of the story that the scripted lead plays before the pictures: a plan, a failure and a hand-over have happened."""
+LEAD_S = 5
+"""Seconds of the story before the pictures: so long that all four agents ask, and too short for the lead to answer them all."""
 
 
 def main() -> None:
