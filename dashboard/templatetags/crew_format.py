@@ -104,7 +104,7 @@ def span_s(since: dt.datetime | None, until: dt.datetime | None = None) -> float
 @register.filter
 def ago(since: dt.datetime | None) -> SafeString | str:
     """How long since: a `<time>` that the page's script keeps ticking; `4 min 12 s`, `2 h 5 min`, `3 days 4 h`."""
-    if since is None:
+    if not since:  # also "": what a template finds where the request it speaks of was answered between two reads
         return "–"
     return _time(since, spans.span(span_s(since)), "since")
 
@@ -120,7 +120,7 @@ def left(until: dt.datetime | None) -> SafeString | str:
 @register.filter
 def at(moment: dt.datetime | None) -> SafeString | str:
     """When, to the second: `10:44:31`, on another day with the date; a `<time>`."""
-    if moment is None:
+    if not moment:
         return "–"
     local = timezone.localtime(moment)
     text = local.strftime("%H:%M:%S") if local.date() == timezone.localtime().date() else f"{local.day} {local:%b %H:%M:%S}"

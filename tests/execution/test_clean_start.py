@@ -144,7 +144,7 @@ def test_of_an_attempt_whose_end_nobody_saw_only_the_files_that_it_named_are_tak
 def test_without_git_it_is_said_that_nothing_was_put_back(crew, work, monkeypatch):
     first = begun(crew.claim())
     fails(first)
-    monkeypatch.setattr(clean_start.workspaces, "snapshot", lambda slug, workspace: "")
+    monkeypatch.setattr(clean_start.snapshots, "take", lambda slug, workspace: "")
     assert clean_start.BLIND in told(next_attempt(crew, start="clean"))
 
 

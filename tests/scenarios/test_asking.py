@@ -13,6 +13,8 @@ from tests.management.desks import ROOT
 
 pytestmark = pytest.mark.engine
 FOLDER = Path(__file__).parent / "asking"
+WAITING = 3
+"""The exit code of a team that waits for its lead."""
 TOLD = {
     "Allow": "it ran",
     "Deny": "told no",
@@ -35,24 +37,62 @@ ASKED = {
 }
 
 
+BY_HAND = {
+    "allowed": ["--allow"],
+    "denied": ["--deny", "--note", "use another way"],
+    "ruled": ["--allow-rule"],
+    "approved": ["--approve"],
+    "asking": ["--pick", "Blue", "--pick", "S", "--pick", "L"],
+    "dismissed": ["--dismiss"],
+    "stuck": ["--pick", "Right", "--text", "safety first"],
+}
+
+
+class Desk:
+    """A home of its own with the plan of this scenario, and its commands."""
+
+    def __init__(self, folder: Path, *, grace_s: int) -> None:
+        self.env = {**os.environ, "CREWDESK_HOME": str(folder / "home"), "DATABASE_URL": "", "CREWDESK_WORKER_SLOTS": "4"}
+        self.work = folder / "home" / "workspaces" / "asking" / "work"
+        self.plan = folder / "plan.yaml"
+        self.plan.write_text(re.sub(r"grace_s: \d+", f"grace_s: {grace_s}", (FOLDER / "plan.yaml").read_text()))
+        (folder / "script.yaml").write_text((FOLDER / "script.yaml").read_text())
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, *arguments, "--json"]
+        return subprocess.run(command, cwd=ROOT, env=self.env, capture_output=True, text=True, timeout=200)
+
+    def must_have_gone_as_told(self, *, parked: int) -> None:
+        report = json.loads(self.run("-m", "bench.auditor", "--done").stdout)
+        assert report["violations"] == []
+        assert (report["asked"], report["summaries"], report["parked"]) == (ASKED, TOLD, parked)
+        assert (self.work / "allow.txt").read_text() == "allowed\n", "it ran exactly once"
+        assert not (self.work / "deny.txt").exists()
+
+
 @pytest.mark.parametrize("grace_s", [60, 0], ids=["attached", "parked"])
 def test_each_answer_reaches_its_agent_once_and_does_what_it_says(tmp_path: Path, grace_s: int) -> None:
-    env = {**os.environ, "CREWDESK_HOME": str(tmp_path / "home"), "DATABASE_URL": "", "CREWDESK_WORKER_SLOTS": "4"}
-    plan = tmp_path / "plan.yaml"
-    plan.write_text(re.sub(r"grace_s: \d+", f"grace_s: {grace_s}", (FOLDER / "plan.yaml").read_text()))
-    (tmp_path / "script.yaml").write_text((FOLDER / "script.yaml").read_text())
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, *arguments], cwd=ROOT, env=env, capture_output=True, text=True, timeout=200)
-
+    desk = Desk(tmp_path, grace_s=grace_s)
     lead = str(FOLDER / "lead.yaml")
-    done = run("manage.py", "team", "start", str(plan), "--rehearse", "--lead", lead, "--wait", "--json", "--timeout", "150")
+    done = desk.run("manage.py", "team", "start", str(desk.plan), "--rehearse", "--lead", lead, "--wait", "--timeout", "150")
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
-    report = json.loads(run("-m", "bench.auditor", "--json", "--done").stdout)
-    assert report["violations"] == []
-    assert report["asked"] == ASKED
-    assert report["summaries"] == TOLD
-    assert report["parked"] == (0 if grace_s else sum(ASKED.values()))
-    work = tmp_path / "home" / "workspaces" / "asking" / "work"
-    assert (work / "allow.txt").read_text() == "allowed\n", "it ran exactly once"
-    assert not (work / "deny.txt").exists()
+    desk.must_have_gone_as_told(parked=0 if grace_s else sum(ASKED.values()))
+
+
+def test_what_is_answered_while_nothing_runs_reaches_its_agent_in_the_next_worker(tmp_path: Path) -> None:
+    """Each round: every agent is parked, all processes end, the lead answers, a new worker is started."""
+    desk, changed = Desk(tmp_path, grace_s=0), tmp_path / "plan.txt"
+    changed.write_text("1. Write a little, and test it")
+    revised = [["--revise", "--note", "make it smaller"], ["--approve-with", str(changed)]]
+    done = desk.run("manage.py", "team", "start", str(desk.plan), "--rehearse", "--wait", "--timeout", "150")
+    for _ in range(len(ASKED)):
+        if done.returncode != WAITING:
+            break
+        for waits in json.loads(desk.run("manage.py", "decide").stdout):
+            answer = BY_HAND.get(waits["agent"]) or revised.pop(0)
+            answered = desk.run("manage.py", "decide", waits["id"], *answer)
+            assert answered.returncode == 0, (waits, answered.stderr)
+        done = desk.run("manage.py", "team", "wait", "asking", "--timeout", "150")
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
+    desk.must_have_gone_as_told(parked=sum(ASKED.values()))
+    assert revised == []

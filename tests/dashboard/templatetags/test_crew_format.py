@@ -96,7 +96,7 @@ def test_an_age_carries_its_moment_so_that_the_page_can_tick():
     assert plain(html) == "4 min 12 s"
     assert plain(form.left(NOON + dt.timedelta(seconds=348))) == "5 min 48 s"
     assert "data-until" in str(form.left(NOON))
-    assert form.ago(None) == "–"
+    assert [form.ago(None), form.ago(""), form.at("")] == ["–"] * 3
 
 
 @pytest.mark.parametrize(
