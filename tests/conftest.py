@@ -24,7 +24,7 @@ os.environ["CREWDESK_DB_POOL"] = "40"  # PostgreSQL: tests start up to 20 caller
 django.setup()
 
 
-PROCESSES = ("engine", "browser", "chaos")
+PROCESSES = ("engine", "browser", "chaos", "files")
 UNITS = {"architecture", "decision_kinds", "domain", "rehearsal", "runners", "selectors", "services", "tools"}
 """Folders whose tests look at one thing at a time: no page, no command, no server."""
 

@@ -12,7 +12,7 @@ from tasks_app.services import backups, workspaces
 from tests.services import world
 from tests.services.team_files import full
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.files]
 
 
 @pytest.fixture(autouse=True)

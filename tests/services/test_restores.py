@@ -20,6 +20,8 @@ ADA = Writer("agent:builder-1")
 LEAD = "user:lead"
 SESSION = "11111111-0000-4000-8000-000000000000"
 
+pytestmark = pytest.mark.files
+
 
 @pytest.fixture
 def crew(tmp_path, settings):

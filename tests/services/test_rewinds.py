@@ -9,7 +9,7 @@ from tasks_app.models import Event, Run, Step
 from tasks_app.services import actions, rewinds, snapshots
 from tests.services.forking import Tried, tried
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.files]
 ME = "user:lead"
 
 

@@ -17,7 +17,7 @@ from tasks_app.services import actions, checkpoints, context, runs, snapshots, t
 from tests.services import team_files, world
 from tests.services.team_files import changed, export, full, load, rows
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.files]
 
 
 @pytest.fixture(autouse=True)
