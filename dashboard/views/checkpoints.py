@@ -1,7 +1,5 @@
 """Checkpoints of a team: what its work can go on from, what going back to one would change, and going back."""
 
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET
@@ -11,7 +9,7 @@ from dashboard.http import post_only
 from dashboard.panels.checkpoints import CheckpointList
 from dashboard.views.act import Act, choose, perform
 from dashboard.views.page import Page
-from dashboard.views.teams import find
+from dashboard.views.teams import about, find
 from tasks_app.domain.errors import DomainError
 from tasks_app.domain.ids import given_task_number
 from tasks_app.selectors import checkpoints as reading
@@ -78,7 +76,7 @@ def _acts(request: HttpRequest, team: Identity, id: str, actor: str) -> dict[str
 
 def _list(page: Page, team: Identity, *, problem: DomainError | None = None) -> HttpResponse:
     given = page.request.POST.get("name", "")[:200]
-    values = {**_common(page, team), "list": CheckpointList().block(team.pk), "given": given}
+    values = {**about(page, team), "list": CheckpointList().block(team.pk), "given": given}
     return page.render("pages/checkpoints.html", values, problem=problem)
 
 
@@ -89,14 +87,5 @@ def _one(page: Page, team: Identity, id: str, label: str, *, problem: DomainErro
         looked = restores.preview(team.pk, id, task=given_task_number(label))
     except DomainError as refused:
         problem = problem or refused
-    values = {**_common(page, team), "saved": saved, "looked": looked, "label": label}
+    values = {**about(page, team), "saved": saved, "looked": looked, "label": label}
     return page.render("pages/checkpoint.html", values, problem=problem)
-
-
-def _common(page: Page, team: Identity) -> dict[str, Any]:
-    return {
-        "slug": team.slug,
-        "team_name": team.name,
-        "rehearsal": team.rehearsal,
-        "may_act": page.viewer.can_act(team.pk),
-    }

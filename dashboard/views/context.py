@@ -16,7 +16,7 @@ from dashboard.panels import args
 from dashboard.panels.context import ContextEntry, ContextList
 from dashboard.views.act import Act, choose, perform
 from dashboard.views.page import Page
-from dashboard.views.teams import find
+from dashboard.views.teams import about, find
 from tasks_app.domain.errors import Conflict, DomainError, NotFound
 from tasks_app.selectors import context as reading
 from tasks_app.selectors.context import Entry
@@ -104,7 +104,7 @@ def _find(team: Identity, pk: int) -> Entry:
 
 def _list(page: Page, team: Identity, *, problem: DomainError | None = None) -> HttpResponse:
     values = {
-        **_common(page, team),
+        **about(page, team),
         "list": ContextList().block(team.pk),
         "given": _posted(page) or {"kind": "text"},
     }
@@ -117,7 +117,7 @@ def _one(page: Page, team: Identity, found: Entry, *, problem: DomainError | Non
     registered = reading.schema(team.pk, found.name)
     posted = _posted(page)
     values = {
-        **_common(page, team),
+        **about(page, team),
         "entry": found,
         # who was refused for another reason has not been told of a version in between: the form still answers to the old one
         "seen": found.version if isinstance(problem, Conflict) else _version(posted.get("version", "")) or found.version,
@@ -128,15 +128,6 @@ def _one(page: Page, team: Identity, found: Entry, *, problem: DomainError | Non
         "doing": posted.get("do", ""),
     }
     return page.render("pages/context_entry.html", values, problem=problem)
-
-
-def _common(page: Page, team: Identity) -> dict[str, Any]:
-    return {
-        "slug": team.slug,
-        "team_name": team.name,
-        "rehearsal": team.rehearsal,
-        "may_act": page.viewer.can_act(team.pk),
-    }
 
 
 def _given(found: Entry) -> dict[str, Any]:

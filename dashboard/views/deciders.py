@@ -60,10 +60,7 @@ def _render(opened: Page, found: Identity, *, problem: DomainError | None = None
         for subject in Subject
     ]
     values = {
-        "slug": found.slug,
-        "team_name": found.name,
-        "rehearsal": found.rehearsal,
-        "may_act": opened.viewer.can_act(found.pk),
+        **teams.about(opened, found),
         "overview": overview,
         "subjects": rows,
         "numbers": {name: posted.get(name, f"{now[name]:g}")[:20] for name in NUMBERS},

@@ -136,10 +136,7 @@ def _render(page: Page, found: Identity, *, problem: DomainError | None = None) 
     if "body" in posted:
         form = posted
     values = {
-        "slug": found.slug,
-        "team_name": found.name,
-        "rehearsal": found.rehearsal,
-        "may_act": page.viewer.can_act(found.pk),
+        **teams.about(page, found),
         "log": MessageLog().block(found.pk, wanted),
         "pairs_block": MessagePairs().block(found.pk),
         "wanted": wanted,

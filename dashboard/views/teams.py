@@ -69,6 +69,16 @@ def find(page: Page, slug: str, *, act: bool = False) -> selector.Identity:
     return team_at(page.viewer, slug, act=act)
 
 
+def about(page: Page, team: selector.Identity) -> dict[str, Any]:
+    """Return what every page below a team's own says of the team, and whether its forms are shown."""
+    return {
+        "slug": team.slug,
+        "team_name": team.name,
+        "rehearsal": team.rehearsal,
+        "may_act": page.viewer.can_act(team.pk),
+    }
+
+
 def _acts(request: HttpRequest, found: selector.Identity, actor: str) -> dict[str, Any]:
     def pause() -> str:
         actions.pause_team(found.pk, actor=actor)

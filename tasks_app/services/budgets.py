@@ -259,13 +259,7 @@ def set_team(team_id: int, *, usd: object, tokens: object, actor: str) -> None:
 @transaction.atomic
 def set_task(task_id: int, *, usd: object, tokens: object, actor: str) -> None:
     """Set a task's limits; None or empty: only the team's apply."""
-    dollars, count = _amounts(usd, tokens)
-    task = Task.objects.filter(pk=task_id).first()
-    if task is None:
-        raise NotFound("This task does not exist any more.")
-    events.lock(task.team_id)
-    Task.objects.filter(pk=task_id).update(budget_usd=dollars, budget_tokens=count)
-    _changed(task.team_id, scope="task", actor=actor, new=_words(dollars, count), task_id=task_id)
+    _set_on_task(task_id, "budget", scope="task", usd=usd, tokens=tokens, actor=actor)
 
 
 @transaction.atomic
@@ -281,10 +275,14 @@ def set_team_runs(team_id: int, *, usd: object, tokens: object, actor: str) -> N
 @transaction.atomic
 def set_task_runs(task_id: int, *, usd: object, tokens: object, actor: str) -> None:
     """Set what each run of a task may use, from the next one on; None or empty: as the team says."""
+    _set_on_task(task_id, "run_budget", scope="runs", usd=usd, tokens=tokens, actor=actor)
+
+
+def _set_on_task(task_id: int, column: str, *, scope: str, usd: object, tokens: object, actor: str) -> None:
     dollars, count = _amounts(usd, tokens)
     task = Task.objects.filter(pk=task_id).first()
     if task is None:
         raise NotFound("This task does not exist any more.")
     events.lock(task.team_id)
-    Task.objects.filter(pk=task_id).update(run_budget_usd=dollars, run_budget_tokens=count)
-    _changed(task.team_id, scope="runs", actor=actor, new=_words(dollars, count), task_id=task_id)
+    Task.objects.filter(pk=task_id).update(**{f"{column}_usd": dollars, f"{column}_tokens": count})
+    _changed(task.team_id, scope=scope, actor=actor, new=_words(dollars, count), task_id=task_id)

@@ -4,6 +4,7 @@ What the workspace's own .gitignore names is in no snapshot.
 """
 
 import fcntl
+import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,19 +39,27 @@ def store_of(slug: str) -> Iterator[Path]:
         yield store
 
 
+def _git(store: Path, workspace: str | Path) -> list[str]:
+    """The beginning of every git command that works on a workspace with our repository."""
+    return ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={workspace}", "-C", str(workspace)]
+
+
 def take(slug: str, workspace: str) -> str:
     """Keep the workspace as it is now; returns the snapshot's id, or "" where git is missing or fails."""
     with store_of(slug) as store:
-        git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={workspace}", "-C", workspace]
-        if run_git([*git, "add", "-A", "--", "."]).returncode:
-            return ""
-        tree = run_git([*git, "write-tree"])
-        commit = run_git([*git, "commit-tree", tree.stdout.strip(), "-m", "snapshot"]) if not tree.returncode else tree
-        if commit.returncode:
-            return ""
-        name = commit.stdout.strip()
-        run_git([*git, "update-ref", f"refs/snapshots/{name}", name])
-        return name
+        git = _git(store, workspace)
+        return "" if run_git([*git, "add", "-A", "--", "."]).returncode else _keep_index(git)
+
+
+def _keep_index(git: Sequence[str]) -> str:
+    """Make a snapshot of what stands in the index; returns its id, or "" where git fails."""
+    tree = run_git([*git, "write-tree"])
+    commit = run_git([*git, "commit-tree", tree.stdout.strip(), "-m", "snapshot"]) if not tree.returncode else tree
+    if commit.returncode:
+        return ""
+    name = commit.stdout.strip()
+    run_git([*git, "update-ref", f"refs/snapshots/{name}", name])
+    return name
 
 
 def diff(slug: str, old: str, new: str) -> dict[str, object]:
@@ -97,19 +106,20 @@ def restore(slug: str, workspace: str, snapshot_id: str, files: Iterable[str]) -
     if not snapshot_id or not wanted:
         return []
     with store_of(slug) as store:
-        git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={workspace}", "-C", workspace]
+        git = _git(store, workspace)
         there = _names(run_git([*git, "ls-tree", "-r", "-z", "--name-only", "--full-tree", snapshot_id]).stdout)
-        listed = store.parent / "names"
         absent = [name for name in wanted if name not in there]
-        listed.write_text("\0".join(absent), "utf-8", "surrogateescape")
-        ignored = _names(run_git(["sh", "-c", 'exec "$@" <"$0"', str(listed), *git, "check-ignore", "-z", "--stdin"]).stdout)
+        ignored = _names(run_git([*git, "check-ignore", "-z", "--stdin"], stdin="\0".join(absent)).stdout)
         removed = [name for name in absent if name not in ignored and _removed(Path(workspace, name))]
         back = [name for name in wanted if name in there]
-        listed.write_text("\0".join(back), "utf-8", "surrogateescape")
-        checkout = [*git, "--literal-pathspecs", "checkout", snapshot_id, f"--pathspec-from-file={listed}", "--pathspec-file-nul"]
-        done = back if back and run_git(checkout).returncode == 0 else []
-        listed.unlink()
+        done = back if back and _check_out(git, snapshot_id, back).returncode == 0 else []
     return sorted([*removed, *done])
+
+
+def _check_out(git: Sequence[str], snapshot_id: str, files: Iterable[str]) -> subprocess.CompletedProcess[str]:
+    """Write these files, and no pattern that they may look like, as they are in a snapshot."""
+    command = [*git, "--literal-pathspecs", "checkout", "--quiet", snapshot_id, "--pathspec-from-file=-", "--pathspec-file-nul"]
+    return run_git(command, stdin="\0".join(files))
 
 
 def _names(listed: str) -> set[str]:
@@ -139,7 +149,12 @@ def _changed(store: Path, old: str, new: str) -> list[tuple[str, str]]:
     done = run_git(["git", f"--git-dir={store}", "diff", "--no-renames", "--name-status", "-z", old, new])
     if done.returncode:
         raise Conflict("The snapshot of the files is damaged or gone; nothing was changed.")
-    words = done.stdout.split("\0")[:-1]
+    return _statuses(done.stdout)
+
+
+def _statuses(listed: str) -> list[tuple[str, str]]:
+    """Read what `git diff --name-status -z` prints: (letter, file)."""
+    words = listed.split("\0")[:-1]
     return [(letter[:1], name) for letter, name in zip(words[::2], words[1::2], strict=True)]
 
 
@@ -151,10 +166,8 @@ def rewind(slug: str, workspace: str, now: str, target: str) -> int:
         for letter, name in differing:
             if letter == "D":
                 _unlink(base, name)
-        back = "\0".join(name for letter, name in differing if letter != "D")
-        git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={base}", "-C", str(base), "--literal-pathspecs"]
-        command = [*git, "checkout", "--quiet", target, "--pathspec-from-file=-", "--pathspec-file-nul"]
-        done = run_git(command, stdin=back) if back else None
+        back = [name for letter, name in differing if letter != "D"]
+        done = _check_out(_git(store, base), target, back) if back else None
     if done is not None and done.returncode:
         raise Conflict(f"The files could not be put back, so they are as they were: {done.stderr.strip()[:200]}")
     return len(differing)
@@ -184,29 +197,26 @@ def changes(slug: str, workspace: str, snapshot_id: str) -> list[tuple[str, str]
     """Return what going back to a snapshot would do to the files as they are: (`back` | `changed` | `removed`, path)."""
     words = {"A": "removed", "D": "back"}
     with store_of(slug) as store:
-        git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={workspace}", "-C", workspace]
+        git = _git(store, workspace)
         if run_git([*git, "add", "-A", "--", "."]).returncode:
             return []
-        listed = run_git([*git, "diff", "--cached", "--no-renames", "--name-status", "-z", snapshot_id]).stdout.split("\0")
-    return [(words.get(kind[:1], "changed"), clean(path)) for kind, path in zip(listed[::2], listed[1::2], strict=False)]
+        listed = run_git([*git, "diff", "--cached", "--no-renames", "--name-status", "-z", snapshot_id]).stdout
+    return [(words.get(letter, "changed"), clean(path)) for letter, path in _statuses(listed)]
 
 
 def mixed(slug: str, snapshot_id: str, other: str, workspace: str, files: Sequence[str]) -> str:
     """Make a snapshot: `snapshot_id` with these files as they are in `other` (absent there: gone). Returns its id or ""."""
     base = Path(workspace).resolve()
     with store_of(slug) as store:
-        git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={base}", "-C", str(base)]
+        git = _git(store, base)
         if run_git([*git, "read-tree", "--reset", snapshot_id]).returncode:
             return ""
         for name in files:
             target = (base / name).resolve()
             if target.is_relative_to(base) and target != base:
                 _take(git, other, str(target.relative_to(base)))
-        tree = run_git([*git, "write-tree"]).stdout.strip()
-        made = run_git([*git, "commit-tree", tree, "-m", "snapshot"]).stdout.strip() if tree else ""
+        made = _keep_index(git)
         run_git([*git, "read-tree", "--reset", snapshot_id])
-        if made:
-            run_git([*git, "update-ref", f"refs/snapshots/{made}", made])
         return made
 
 
@@ -230,7 +240,7 @@ def put_back(slug: str, workspace: str, *, due: Callable[[], str], done: Callabl
         wanted = due()
         if not wanted:
             return True
-        git = ["git", *IDENTITY, f"--git-dir={store}", f"--work-tree={workspace}", "-C", workspace]
+        git = _git(store, workspace)
         if run_git([*git, "add", "-A", "--", "."]).returncode or run_git([*git, "read-tree", "--reset", "-u", wanted]).returncode:
             return False
         done(wanted)
