@@ -7,11 +7,12 @@ from django.db.models import F
 from django.utils import timezone
 
 from tasks_app.domain.context import Reading
+from tasks_app.domain.deciders import is_lead
 from tasks_app.domain.errors import Conflict, NotFound
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import AgentStatus
 from tasks_app.domain.text import one_line
-from tasks_app.models import Agent
+from tasks_app.models import Agent, Task
 from tasks_app.models.teams import LARGE_OF_TEAM
 from tasks_app.services import events, keys
 from tasks_app.services.usage import Spent
@@ -35,6 +36,13 @@ def for_work(agent_id: int, team_id: int) -> Agent:
     if agent.status != AgentStatus.ACTIVE.value:
         raise Conflict(f"{agent.name} is stopped. Start it again, or choose another.", field="agent")
     return agent
+
+
+def may_take(agent: Agent, task: Task) -> bool:
+    """Whether the task is for that agent: given to it, or of its role; one for anybody is not for the lead agent."""
+    if task.assignee_id:
+        return agent.pk == task.assignee_id
+    return agent.role == task.role if task.role else not is_lead(agent.role)
 
 
 def now(agent_id: int, text: str) -> None:

@@ -35,6 +35,8 @@ def turn(team: Team) -> Run | None:
 
     Called by the tick, under the team's lock.
     """
+    if not handing.waiting(team.pk).exists() and not _open_turn(team.pk):
+        return None  # every tick comes here, of teams without a lead agent too
     _settle_turns(team)
     handing.hand_on_changed(team.pk)
     waits = list(handing.waiting(team.pk))

@@ -67,17 +67,16 @@ def _prompt(run_id: str, at: int) -> tuple[Run, Moment]:
 
 def preview(run_id: str, *, at: int) -> Preview:
     """Return what would change; nothing is changed. Raises `NotFound`, `Invalid` or `Conflict`, each in words."""
-    run, found = _prompt(run_id, at)
+    return _look(*_prompt(run_id, at))
+
+
+def _look(run: Run, found: Moment) -> Preview:
     now = snapshots.take(run.team.slug, run.team.workspace)
     if not now:
         raise Conflict(NONE_KEPT, field="at")
     diff: dict[str, Any] = snapshots.diff(run.team.slug, now, found.snapshot)
-    names = snapshots.changed(run.team.slug, now, found.snapshot)
-    return Preview(run.attempt, at, tuple(clean(name) for _, name in names), diff["summary"], diff["patch"], _tree(run.team, now))
-
-
-def _tree(team: Team, snapshot: str) -> str:
-    return snapshots.tree(team.slug, snapshot)
+    names = tuple(clean(name) for _, name in snapshots.changed(run.team.slug, now, found.snapshot))
+    return Preview(run.attempt, found.step, names, diff["summary"], diff["patch"], snapshots.tree(run.team.slug, now))
 
 
 def rewind(run_id: str, *, at: int, seen: str = "", actor: str) -> Preview:
@@ -85,10 +84,10 @@ def rewind(run_id: str, *, at: int, seen: str = "", actor: str) -> Preview:
 
     Refused while an attempt is open in that workspace. What was there before is kept: `undo`.
     """
-    shown = preview(run_id, at=at)
+    run, found = _prompt(run_id, at)
+    shown = _look(run, found)
     if seen and seen != shown.seen:
         raise Stale(CHANGED, field="at")
-    run, found = _prompt(run_id, at)
     with transaction.atomic():
         must_be_free(run.team_id)
         before = put_back(run.team, found.snapshot)

@@ -41,6 +41,7 @@ from tasks_app.services import (
     tasks,
     teams,
 )
+from tasks_app.services.agents import may_take
 
 logger = logging.getLogger(__name__)
 ASK_FIRST = {reason.value for reason in retry.UNCOUNTED | {Reason.AUTH, Reason.START_FAILED, Reason.REFUSED, Reason.BUDGET}}
@@ -90,9 +91,7 @@ def suitable(task: Task, agents: Sequence[Agent], *, tried: Collection[int]) -> 
 
     Those who have not `tried` it yet (ids) come first.
     """
-    if task.assignee_id:
-        return [a for a in agents if a.pk == task.assignee_id]
-    fitting = [a for a in agents if (a.role == task.role if task.role else not is_lead(a.role))]
+    fitting = [a for a in agents if may_take(a, task)]
     return sorted(fitting, key=lambda a: (a.pk in tried, a.used_tokens, a.position))
 
 

@@ -8,6 +8,7 @@ from tasks_app.domain.deciders import TURN, Decider, Subject, is_lead
 from tasks_app.domain.statuses import AgentStatus, DecisionKind, DecisionStatus, TaskStatus
 from tasks_app.models import Agent, Decision, Task, Team
 from tasks_app.services import deciding, decisions
+from tasks_app.services.agents import may_take
 
 MOST_OPTIONS = 4
 CANCEL = {"label": "Cancel it", "effect": "What depends on it stays blocked.", "action": "cancel"}
@@ -26,14 +27,15 @@ class Stuck:
 
 def look_after(team: Team) -> None:
     """Ask the lead agent about what is stuck and take back what is not any more. Without one the page alone shows it."""
-    found = {(one.task.pk, one.cause): one for one in _stuck(team)}
     asked = Decision.objects.filter(team=team, kind=DecisionKind.ESCALATION.value, payload__cause__isnull=False)
-    for decision in asked.filter(status=DecisionStatus.OPEN.value):
+    open_ones, asks = list(asked.filter(status=DecisionStatus.OPEN.value)), _asks(team)
+    if not asks and not open_ones:
+        return  # every tick comes here: what is stuck is worked out only for somebody
+    found = {(one.task.pk, one.cause): one for one in _stuck(team)}
+    for decision in open_ones:
         if (decision.task_id, decision.payload["cause"]) not in found:
             decisions.withdraw(decision.pk, why="it can go on now")
-    if not found or deciding.lead_agent(team.pk) is None:
-        return
-    if deciding.settings(team.pk).by[Subject.ESCALATION] is not Decider.LEAD:
+    if not asks:
         return
     known = {(task_id, payload["cause"]) for task_id, payload in asked.values_list("task_id", "payload")}
     for key, one in found.items():
@@ -41,6 +43,12 @@ def look_after(team: Team) -> None:
             decisions.open_by_system(
                 kind=DecisionKind.ESCALATION, task=one.task, run=None, payload=_payload(one), subject=Subject.ESCALATION
             )
+
+
+def _asks(team: Team) -> bool:
+    """Whether there is a lead agent that such a choice is left to."""
+    lead = deciding.lead_agent(team.pk)
+    return lead is not None and deciding.settings(team.pk).by[Subject.ESCALATION] is Decider.LEAD
 
 
 def _payload(one: Stuck) -> dict[str, Any]:
@@ -59,14 +67,8 @@ def _stuck(team: Team) -> Iterator[Stuck]:
     for task in pending.select_related("assignee"):
         if task.pk in dead:
             yield _dead_end(task, *dead[task.pk])
-        elif not any(_may(agent, task) for agent in agents):
+        elif not any(may_take(agent, task) for agent in agents):
             yield _nobody(task, agents)
-
-
-def _may(agent: Agent, task: Task) -> bool:
-    if task.assignee_id:
-        return agent.pk == task.assignee_id
-    return agent.role == task.role if task.role else not is_lead(agent.role)
 
 
 def _dead_end(task: Task, needs_id: int, number: int) -> Stuck:
