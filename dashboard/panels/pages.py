@@ -167,6 +167,7 @@ PAGES: Mapping[str, Callable[[str, Viewer], list[Block]]] = {
     "agent": agent,
     "history": history,
     "team-new": plain,
+    "team-import": plain,
     "message": plain,
     "task-form": plain,
     "error": plain,

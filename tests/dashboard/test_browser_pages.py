@@ -74,7 +74,7 @@ def addresses(world: World) -> dict[str, str]:
         "who decides": "/teams/atlas/who-decides/",
         "context": "/teams/atlas/context/", "context entry": f"/teams/atlas/context/{world['entry']}/",
         "new task": "/teams/atlas/tasks/new/", "edit task": f"/tasks/{world['task']}/edit/",
-        "new team": "/teams/new/?example=1", "not found": "/nope/",
+        "new team": "/teams/new/?example=1", "import": "/teams/import/", "not found": "/nope/",
     } | {kind: f"/inbox/{world[kind]}/" for kind in kinds}  # fmt: skip
 
 
