@@ -163,5 +163,6 @@ PAGES: Mapping[str, Callable[[str, Viewer], list[Block]]] = {
     "team-new": plain,
     "message": plain,
     "task-form": plain,
+    "keys": plain,
     "error": plain,
 }

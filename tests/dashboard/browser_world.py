@@ -105,5 +105,12 @@ def _borealis(lead: Any) -> dict[str, Any]:
     run = make.RunFactory(task__team=team, agent__team=team, lease_until=_lease())
     made["risky"] = make.DecisionFactory(run=run, payload=risky, expires_at=make.ago(minutes=-10)).pk
     make.RunFactory(task__team=team, agent__team=team, agent__name="lost-one", lost=True)
+    for name, kind in (
+        ("asked", "question"),
+        ("allowed", "permission"),
+        ("held", "permission"),
+    ):  # for tests/dashboard/test_keys.py
+        asking = make.RunFactory(task__team=team, task__title=f"To be {name}", agent__team=team, lease_until=_lease())
+        made[name] = make.DecisionFactory(run=asking, kind=kind).pk
     made["closed"] = make.DecisionFactory(run=run, kind="stall", answered=True, choice="wait").pk
     return made
