@@ -164,5 +164,6 @@ PAGES: Mapping[str, Callable[[str, Viewer], list[Block]]] = {
     "message": plain,
     "task-form": plain,
     "keys": plain,
+    "search": plain,
     "error": plain,
 }

@@ -72,7 +72,7 @@ def addresses(world: World) -> dict[str, str]:
         "who decides": "/teams/atlas/who-decides/",
         "context": "/teams/atlas/context/", "context entry": f"/teams/atlas/context/{world['entry']}/",
         "new task": "/teams/atlas/tasks/new/", "edit task": f"/tasks/{world['task']}/edit/",
-        "new team": "/teams/new/?example=1", "keys": "/keys/", "not found": "/nope/",
+        "new team": "/teams/new/?example=1", "keys": "/keys/", "search": "/search/?q=payment", "not found": "/nope/",
     } | {kind: f"/inbox/{world[kind]}/" for kind in kinds}  # fmt: skip
 
 

@@ -37,6 +37,8 @@ def addresses(team, run):
         "entry": reverse("context-entry", args=["atlas", make.ContextEntryFactory(team=team).pk]),
         "who decides": reverse("deciders", args=["atlas"]),
         "new team": reverse("team-new"),
+        "search": reverse("search") + "?q=a",
+        "keys": reverse("keys"),
     }
 
 
@@ -44,6 +46,8 @@ PAGES = [
     *("overview", "inbox", "decision", "teams", "team", "table", "task", "agent", "history", "how it goes", "context", "entry"),
     "new team",
     "who decides",
+    "search",
+    "keys",
 ]
 OF_ONE_TEAM = ["decision", "team", "table", "task", "agent", "how it goes", "context", "entry", "who decides"]
 
@@ -73,7 +77,7 @@ def test_what_one_may_not_see_looks_as_if_it_did_not_exist(stranger, addresses, 
     assert "ada" not in words_of(response)
 
 
-@pytest.mark.parametrize("which", ["overview", "inbox", "teams", "history"])
+@pytest.mark.parametrize("which", ["overview", "inbox", "teams", "history", "search"])
 def test_lists_hold_nothing_of_other_peoples_teams(stranger, addresses, which):
     response = stranger.get(addresses[which])
     assert response.status_code == 200
@@ -175,7 +179,7 @@ def _queries(client, address):
     return len(found)
 
 
-@pytest.mark.parametrize("which", ["overview", "inbox", "teams", "history"])
+@pytest.mark.parametrize("which", ["overview", "inbox", "teams", "history", "search"])
 def test_a_page_over_all_teams_costs_the_same_for_one_team_and_for_twenty(desk, lead, team, addresses, which):
     make.EventFactory(team=team)
     one = _queries(desk, addresses[which])
