@@ -12,8 +12,7 @@ from tests.services_fixtures import Daphne, Valkey, running_daphne
 
 AXE = Path(__file__).parents[1] / "vendor/axe-4.14.1.min.js"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-SIZES = {"desk": (1280, 860), "phone": (390, 844), "zoomed": (640, 430)}
-"""`zoomed` is a desk of 1280 × 860 at 200 %: half as many pixels of CSS, each of two."""
+SIZES = {"desk": (1280, 860), "phone": (390, 844)}
 World = dict[str, Any]
 
 
@@ -45,12 +44,10 @@ def contexts(real_desk: RealDesk, chromium: Browser) -> Iterator[Any]:
         phone = size == "phone"
         context = chromium.new_context(
             viewport={"width": width, "height": height},
-            device_scale_factor=2 if size == "zoomed" else 1,
-            color_scheme="light",
             is_mobile=phone,
             has_touch=phone,
             java_script_enabled=scripts,
-            **how,
+            **{"color_scheme": "light", **how},
         )
         if signed_in:
             cookie = {"name": "crewdesk_session", "value": real_desk.world["session"], "url": real_desk.server.url}

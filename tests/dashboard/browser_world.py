@@ -6,8 +6,12 @@
 import time
 from typing import Any
 
+from django.db import transaction
 from django.test import Client
 
+from tasks_app.domain.events import EventKind
+from tasks_app.models import Agent, Team
+from tasks_app.services import events, keys
 from tests import factories as make
 from tests.payloads import PAYLOADS
 
@@ -21,6 +25,23 @@ def build() -> dict[str, Any]:
     browser = Client()
     browser.force_login(lead, "django.contrib.auth.backends.ModelBackend")
     return {**atlas, **borealis, "session": browser.cookies["crewdesk_session"].value}
+
+
+def burst(times: int) -> int:
+    """Let everything about Atlas change that many times in two seconds; returns how many events that were."""
+    team = Team.objects.get(slug="atlas")
+    crew = list(Agent.objects.filter(team=team).order_by("pk"))
+    for n in range(times):
+        agent = crew[n % len(crew)]
+        said = "a word " * (n % 9)
+        Agent.objects.filter(pk=agent.pk).update(now_text=f"{n} {said}", context_tokens=n * 9_000, used_tokens=n * 1_234_567)
+        Team.objects.filter(pk=team.pk).update(used_tokens=n * 1_234_567, used_usd=n)
+        make.TaskFactory(team=team, number=100 + n, done=n % 2 == 0)
+        with transaction.atomic():
+            changed = {keys.agent(agent.pk), keys.team(team.pk), keys.tasks(team.pk), keys.inbox(team.pk)}
+            events.append(team.pk, EventKind.NOTE, keys=changed)
+        time.sleep(2 / times)
+    return times
 
 
 def _lease() -> float:

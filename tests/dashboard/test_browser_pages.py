@@ -51,6 +51,10 @@ def test_every_page_is_accessible_fits_the_screen_and_says_nothing_in_the_consol
         page.emulate_media(color_scheme="dark")
         problems += [f"{name}, dark: {found}" for found in axe(page, ["color-contrast"])]
         page.emulate_media(color_scheme="light")
+        if size == "desk":  # and at 200 %: half as many pixels of CSS
+            page.set_viewport_size({"width": SIZES[size][0] // 2, "height": SIZES[size][1] // 2})
+            if page.evaluate("document.documentElement.scrollWidth") > SIZES[size][0] // 2:
+                problems.append(f"{name}, at 200 %: wider than the screen")
         page.set_viewport_size({"width": SIZES[size][0], "height": SIZES[size][1]})
     assert problems == []
     expected = ("404 (Not Found)", "WebSocket is closed before")  # the page that is missing; leaving a page at once
