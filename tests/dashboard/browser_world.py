@@ -44,6 +44,22 @@ def burst(times: int) -> int:
     return times
 
 
+def ask(title: str, *, blocks: bool) -> str:
+    """Let an agent of Atlas ask, with a task behind its own or none; returns the request."""
+    team = Team.objects.get(slug="atlas")
+    number = 500 + 2 * team.last_seq
+    run = make.RunFactory(
+        task__team=team, task__number=number, agent__team=team, agent__name=f"agent-{number}", lease_until=_lease()
+    )
+    if blocks:
+        make.TaskFactory(team=team, number=number + 1, needs=[run.task])
+    asked = make.DecisionFactory(run=run, title=title, opened_at=make.ago())
+    with transaction.atomic():
+        changed = {keys.tasks(team.pk), keys.inbox(team.pk), keys.team(team.pk)}
+        events.append(team.pk, EventKind.DECISION_OPENED, keys=changed, decision_id=asked.pk)
+    return str(asked.pk)
+
+
 def _lease() -> float:
     return time.time() + 86_400
 

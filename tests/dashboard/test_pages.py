@@ -212,3 +212,29 @@ def test_the_inbox_can_be_narrowed_to_a_kind(desk, team, run):
     assert "proposes a plan" in text
     assert "used up the budget" not in text
     assert desk.get(reverse("inbox") + "?kind=zz").status_code == 200
+
+
+def test_the_teams_carry_the_rank_by_which_they_were_sorted(desk, lead, team, run):
+    """Scripts tell from it that the order has changed, and sort again."""
+    failed = make.TaskFactory(team=make.TeamFactory(lead=lead, name="Failing"), gave_up=True).team
+    asked = make.DecisionFactory(run=make.RunFactory(task__team=make.TeamFactory(lead=lead, name="Asking"))).team
+    html = html_of(desk.get(reverse("overview")))
+    assert re.findall(r'<section id="section-(\d+)"', html) == [str(one.pk) for one in (asked, failed, team)]
+    ranks = [int(rank) for rank in re.findall(r'data-rank="(-?\d+)"', html)]
+    assert len(ranks) == 3
+    assert ranks == sorted(ranks)
+    assert "Order changed. Sort again" in words_of(desk.get(reverse("overview")))
+
+
+def test_the_inbox_carries_the_rank_by_which_it_is_sorted(desk, team, run):
+    late = make.DecisionFactory(run=run, opened_at=make.ago(minutes=1))
+    early = make.DecisionFactory(run=make.RunFactory(task__team=team), opened_at=make.ago(hours=1))
+    urgent = make.DecisionFactory(run=make.RunFactory(task__team=team))
+    make.TaskFactory(team=team, needs=[urgent.task])
+    asleep = make.DecisionFactory(
+        run=make.RunFactory(task__team=team), snoozed_until=make.ago(hours=-1), opened_at=make.ago(hours=9)
+    )
+    html = html_of(desk.get(reverse("inbox")))
+    found = re.findall(r'<a id="row-(\w+)"[^>]* data-rank="(\d+)"', html)
+    assert [pk for pk, _ in found] == [one.pk for one in (urgent, early, late, asleep)]
+    assert [int(rank) for _, rank in found] == sorted(int(rank) for _, rank in found)

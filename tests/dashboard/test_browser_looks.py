@@ -1,4 +1,4 @@
-"""What a page may cost a browser, and how it looks to who has chosen the colours of the system."""
+"""What a page may cost a browser, what must not move on it, and how it looks in the colours of the system."""
 
 from typing import Any
 
@@ -22,6 +22,7 @@ PARTS = """(selector) => [...document.querySelectorAll(selector)].map((one) => {
 BORDERS = (
     """(selector) => [...document.querySelectorAll(selector)].map((one) => parseFloat(getComputedStyle(one).borderBottomWidth))"""
 )
+IDS = "(all) => all.map((one) => one.id)"
 expect.set_options(timeout=10_000)
 
 
@@ -57,3 +58,30 @@ def test_with_the_colours_of_the_system_states_and_bars_are_still_told_apart(rea
         assert all(
             page.locator(".pill").evaluate_all("(all) => all.map((one) => one.textContent.trim() && one.querySelector('svg'))")
         )
+
+
+def test_a_list_that_is_open_keeps_its_order_until_it_is_told_to_sort_again(real_desk: RealDesk, contexts: Any) -> None:
+    """What is new and blocks work comes last all the same: no row moves under the pointer."""
+    page: Page = contexts().new_page()
+    page.goto(real_desk.server.url + "/inbox/")
+    expect(page.locator("html")).to_have_attribute("data-conn", "live")
+    rows, button = page.locator("#inbox-list .item"), page.get_by_role("button", name="Order changed. Sort again")
+    before = rows.evaluate_all(IDS)
+    expect(button).to_be_hidden()
+    first = ask(real_desk, "May I go on?", blocks=False)
+    expect(page.locator(f"#row-{first}")).to_be_visible()
+    expect(button).to_be_hidden()  # the newest of those that can wait is last anyway
+    second = ask(real_desk, "Others wait for this", blocks=True)
+    expect(button).to_be_visible()
+    assert rows.evaluate_all(IDS) == [*before, f"row-{first}", f"row-{second}"]
+    button.click()
+    expect(button).to_be_hidden()
+    after = rows.evaluate_all(IDS)
+    assert after == [f"row-{second}", *before, f"row-{first}"]
+    page.reload()
+    assert rows.evaluate_all(IDS) == after  # as the server sorts
+
+
+def ask(real_desk: RealDesk, title: str, *, blocks: bool) -> str:
+    made = f"browser_world.ask({title!r}, blocks={blocks})"
+    return str(real_desk.server.python(f"import json; from tests.dashboard import browser_world; print(json.dumps({made}))"))
