@@ -170,5 +170,7 @@ PAGES: Mapping[str, Callable[[str, Viewer], list[Block]]] = {
     "team-import": plain,
     "message": plain,
     "task-form": plain,
+    "keys": plain,
+    "search": plain,
     "error": plain,
 }

@@ -7,6 +7,7 @@ from dashboard.access import Viewer
 from dashboard.panels.base import Block
 from dashboard.panels.many import Contexts, Many
 from tasks_app.selectors import teams
+from tasks_app.selectors.states import URGENCY
 from tasks_app.services import keys
 
 
@@ -26,8 +27,8 @@ class TeamHead(Many):
         return {block.id: self.of(found[block.team]) for block in blocks if block.team in found}
 
     def of(self, team: teams.TeamSummary) -> dict[str, Any]:
-        """Return the context for a summary that is already there."""
-        return {"team": team}
+        """Return the context for a summary that is already there; `rank` as `teams.visible` sorts, least first."""
+        return {"team": team, "rank": URGENCY[team.state] * 10**11 - int(team.created_at.timestamp())}
 
 
 class TeamBar(TeamHead):

@@ -30,20 +30,38 @@ def hidden(context: Context, given: Mapping[str, object] | None = None, **fields
 
 
 @register.simple_tag
-def press(word: str, *, value: str = "", name: str = "choice", sign: str = "", css: str = "", about: str = "") -> SafeString:
+def press(
+    word: str, *, value: str = "", name: str = "choice", sign: str = "", css: str = "", about: str = "", key: str = ""
+) -> SafeString:
     """Return a button that sends its form: a word, an icon (`sign`) before it, `primary`, `danger` or `quiet` as `css`.
 
     With a `value` it says which of several was pressed. `about` is read to who cannot see what the button stands beside.
+    `key` presses it (static/js/keys.js).
     It is off while the page may be out of date, for it answers to what the page shows.
     """
     attributes = {"class": f"btn {css}".strip(), "type": "submit", **({"name": name, "value": value} if value else {})}
     return format_html(
-        "<button{} data-needs-live>{}{}{}</button>",
+        "<button{} data-needs-live{}>{}{}{}{}</button>",
         format_html_join("", ' {}="{}"', attributes.items()),
+        keyed(key) if key else "",
         icon(sign) if sign else "",
         word,
         format_html('<span class="vh"> {}</span>', about) if about else "",
+        key_cap(key) if key else "",
     )
+
+
+@register.simple_tag
+def keyed(key: str) -> SafeString:
+    """Return the attributes of what a key presses."""
+    return format_html(' data-key="{0}" aria-keyshortcuts="{0}"', key)
+
+
+@register.simple_tag
+def key_cap(key: str | int) -> SafeString:
+    """Return the drawing of a key beside what it presses, shown where there are keys and they are on."""
+    word = {"Control+Enter": "Ctrl ↵"}.get(str(key), str(key).upper())
+    return format_html(' <kbd class="key" aria-hidden="true">{}</kbd>', word)
 
 
 @register.inclusion_tag("parts/act.html", takes_context=True)

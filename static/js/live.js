@@ -40,6 +40,33 @@
     if (field?.matches(TYPING)) found.push(field.closest("[data-hold]") ?? field.closest("form") ?? field);
     return found.map((node) => node.closest("[id]")).filter((node) => node && !node.contains(byId("main")));
   };
+  // What stands in a [data-sorted] list keeps its place, under whatever pointer: what is new comes last. A button puts it in order.
+  const steady = (text) => {
+    if (!text.includes("data-sorted")) return text;
+    const made = document.createElement("template");
+    made.innerHTML = text;
+    for (const list of made.content.querySelectorAll("[data-sorted]")) {
+      const place = new Map([...(byId(list.id)?.children ?? [])].map((one, at) => [one.id, at]));
+      const where = (row) => place.get(row.id) ?? place.size;
+      list.prepend(...rows(list).sort((one, other) => where(one) - where(other)));
+    }
+    return made.innerHTML;
+  };
+  const rows = (list) => [...list.children].filter((one) => one.id);
+  const rank = (row) => Number((row.matches("[data-rank]") ? row : row.querySelector("[data-rank]"))?.dataset.rank ?? 0);
+  const order = () => {
+    for (const list of document.querySelectorAll("[data-sorted]")) {
+      const ranks = rows(list).map(rank), button = list.querySelector("[data-sort]");
+      if (button) button.hidden = ranks.every((one, at) => !at || ranks[at - 1] <= one);
+    }
+  };
+  document.addEventListener("click", (event) => {
+    const list = event.target.closest("[data-sort]")?.closest("[data-sorted]");
+    if (!list) return;
+    list.prepend(...rows(list).sort((one, other) => rank(one) - rank(other)));
+    list.querySelector("a")?.focus();
+    order();
+  });
   // Morph all but what is held; false: it is all held.
   const put = (target, text, held = holds()) => {
     const inside = held.filter((node) => target.contains(node));
@@ -56,7 +83,7 @@
       }
       text = made.innerHTML;
     }
-    htmx.swap({ target, text, swap: "outerMorph", sourceElement: target });
+    htmx.swap({ target, text: steady(text), swap: "outerMorph", sourceElement: target });
     return true;
   };
   const flush = () => {
@@ -69,6 +96,7 @@
       queue.delete(id);
       if (performance.now() - start > BUDGET_MS) { kick(); break; }
     }
+    order();
     tick();
   };
   const kick = () => { if (!raf && !document.hidden && queue.size) raf = requestAnimationFrame(flush); };

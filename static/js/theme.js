@@ -1,4 +1,5 @@
-// Sets the colours before the first paint: as the system wants, or as this person chose. Loaded blocking, in the head.
+// Sets the colours before the first paint: as the system wants, or as this person chose; and whether buttons name their keys, so
+// that none grows while it is read. Loaded blocking, in the head.
 (() => {
   const NAMES = { "": "as the system", light: "light", dark: "dark" };
   const NEXT = { "": "light", light: "dark", dark: "" };
@@ -16,6 +17,7 @@
     use.setAttribute("href", use.getAttribute("href").replace(/#.*/, theme === "dark" ? "#moon" : "#sun"));
   };
   apply();
+  try { document.documentElement.dataset.keys = localStorage.getItem("keys") || "on"; } catch { document.documentElement.dataset.keys = "on"; }
   document.addEventListener("DOMContentLoaded", () => {
     apply();
     document.getElementById("theme")?.addEventListener("click", () => { theme = NEXT[theme]; keep(theme); apply(); });

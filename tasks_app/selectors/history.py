@@ -46,11 +46,16 @@ class HistoryPage:
     unfinished: bool = False
 
 
-def page(team_ids: Collection[int], wanted: Filter = Filter(), *, before: int | None = None, limit: int = PAGE) -> HistoryPage:
-    """Return the latest events of these teams, `before` an event's pk; at most seven queries, more only for a search."""
+def page(
+    team_ids: Collection[int], wanted: Filter = Filter(), *, before: int | None = None, limit: int = PAGE, chunk: int = 0
+) -> HistoryPage:
+    """Return the latest events of these teams, `before` an event's pk; at most seven queries, for a search per `chunk` events.
+
+    `chunk` 0: `CHUNK`.
+    """
     found = _matching(team_ids, wanted)
     if wanted.text:
-        return _search(found, wanted.text.casefold().split(), before, limit)
+        return _search(found, wanted.text.casefold().split(), before, limit, chunk or CHUNK)
     rows = _rows(found, before, limit + 1)
     return HistoryPage(tuple(journal.named(rows[:limit])), rows[limit - 1].pk if len(rows) > limit else None)
 
@@ -81,11 +86,11 @@ def _rows(found: QuerySet[Event], before: int | None, limit: int) -> list[Event]
     return list((found if before is None else found.filter(pk__lt=before))[:limit])
 
 
-def _search(found: QuerySet[Event], words: Sequence[str], before: int | None, limit: int) -> HistoryPage:
+def _search(found: QuerySet[Event], words: Sequence[str], before: int | None, limit: int, chunk: int) -> HistoryPage:
     """Read chunk by chunk and keep what says all the words, until the page is full or `SCAN` events were read."""
     kept: list[Entry] = []
-    for _ in range(SCAN // CHUNK):
-        rows = _rows(found, before, CHUNK)
+    for _ in range(SCAN // chunk):
+        rows = _rows(found, before, chunk)
         for entry in journal.named(rows):
             before = entry.pk
             said = sentences.text(entry).casefold()
@@ -93,6 +98,6 @@ def _search(found: QuerySet[Event], words: Sequence[str], before: int | None, li
                 kept.append(entry)
             if len(kept) == limit:
                 return HistoryPage(tuple(kept), before)
-        if len(rows) < CHUNK:
+        if len(rows) < chunk:
             return HistoryPage(tuple(kept), None)
     return HistoryPage(tuple(kept), before, unfinished=True)

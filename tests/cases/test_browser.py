@@ -172,6 +172,6 @@ def test_a_new_request_is_said_politely_and_marks_the_tab(world: World, tab: Ope
     expect(news).to_have_attribute("aria-live", "polite")
     asked = world("act", "asking", "plan", "announcer")
     expect(news).to_have_text("New: Plan approval from announcer")
-    expect(page.locator("#conn-icon")).to_have_attribute("href", re.compile("favicon-waiting"))
+    expect(page.locator("#conn-icon")).to_have_attribute("href", re.compile("f9a825"))
     expect(page).to_have_title(re.compile(r"^\(\d+\) "))
     world("act", "take_back", asked["id"])

@@ -6,8 +6,12 @@
 import time
 from typing import Any
 
+from django.db import transaction
 from django.test import Client
 
+from tasks_app.domain.events import EventKind
+from tasks_app.models import Agent, Team
+from tasks_app.services import events, keys
 from tests import factories as make
 from tests.payloads import PAYLOADS
 
@@ -21,6 +25,39 @@ def build() -> dict[str, Any]:
     browser = Client()
     browser.force_login(lead, "django.contrib.auth.backends.ModelBackend")
     return {**atlas, **borealis, "session": browser.cookies["crewdesk_session"].value}
+
+
+def burst(times: int) -> int:
+    """Let everything about Atlas change that many times in two seconds; returns how many events that were."""
+    team = Team.objects.get(slug="atlas")
+    crew = list(Agent.objects.filter(team=team).order_by("pk"))
+    for n in range(times):
+        agent = crew[n % len(crew)]
+        said = "a word " * (n % 9)
+        Agent.objects.filter(pk=agent.pk).update(now_text=f"{n} {said}", context_tokens=n * 9_000, used_tokens=n * 1_234_567)
+        Team.objects.filter(pk=team.pk).update(used_tokens=n * 1_234_567, used_usd=n)
+        make.TaskFactory(team=team, number=100 + n, done=n % 2 == 0)
+        with transaction.atomic():
+            changed = {keys.agent(agent.pk), keys.team(team.pk), keys.tasks(team.pk), keys.inbox(team.pk)}
+            events.append(team.pk, EventKind.NOTE, keys=changed)
+        time.sleep(2 / times)
+    return times
+
+
+def ask(title: str, *, blocks: bool) -> str:
+    """Let an agent of Atlas ask, with a task behind its own or none; returns the request."""
+    team = Team.objects.get(slug="atlas")
+    number = 500 + 2 * team.last_seq
+    run = make.RunFactory(
+        task__team=team, task__number=number, agent__team=team, agent__name=f"agent-{number}", lease_until=_lease()
+    )
+    if blocks:
+        make.TaskFactory(team=team, number=number + 1, needs=[run.task])
+    asked = make.DecisionFactory(run=run, title=title, opened_at=make.ago())
+    with transaction.atomic():
+        changed = {keys.tasks(team.pk), keys.inbox(team.pk), keys.team(team.pk)}
+        events.append(team.pk, EventKind.DECISION_OPENED, keys=changed, decision_id=asked.pk)
+    return str(asked.pk)
 
 
 def _lease() -> float:
@@ -105,5 +142,12 @@ def _borealis(lead: Any) -> dict[str, Any]:
     run = make.RunFactory(task__team=team, agent__team=team, lease_until=_lease())
     made["risky"] = make.DecisionFactory(run=run, payload=risky, expires_at=make.ago(minutes=-10)).pk
     make.RunFactory(task__team=team, agent__team=team, agent__name="lost-one", lost=True)
+    for name, kind in (
+        ("asked", "question"),
+        ("allowed", "permission"),
+        ("held", "permission"),
+    ):  # for tests/dashboard/test_keys.py
+        asking = make.RunFactory(task__team=team, task__title=f"To be {name}", agent__team=team, lease_until=_lease())
+        made[name] = make.DecisionFactory(run=asking, kind=kind).pk
     made["closed"] = make.DecisionFactory(run=run, kind="stall", answered=True, choice="wait").pk
     return made

@@ -1,61 +1,29 @@
 """The pages in a real Chromium: readable by all, quiet in the console, safe against wrong presses, whole without scripts."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.chromium import IN_CHROMIUM
-from tests.services_fixtures import Daphne, Valkey, running_daphne
+from tests.dashboard.browser_desk import SIZES, RealDesk, World, addresses, axe, posted
+from tests.services_fixtures import Daphne
 
-pytest_plugins = ["tests.services_fixtures", "tests.chromium"]
+pytest_plugins = ["tests.services_fixtures", "tests.chromium", "tests.dashboard.browser_desk"]
 pytestmark = IN_CHROMIUM
-World = dict[str, Any]
-AXE = Path(__file__).parents[1] / "vendor/axe-4.14.1.min.js"
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-SIZES = {"desk": (1280, 860), "phone": (390, 844)}
 INERT_MS = 700
 expect.set_options(timeout=10_000)
 
 
-@pytest.fixture(scope="module")
-def server(valkey: Valkey) -> Iterator[Daphne]:
-    with running_daphne(valkey.url) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def world(server: Daphne) -> World:
-    found = server.python("import json; from tests.dashboard import browser_world; print(json.dumps(browser_world.build()))")
-    assert isinstance(found, dict)
-    return found
+@pytest.fixture
+def server(real_desk: RealDesk) -> Daphne:
+    return real_desk.server
 
 
 @pytest.fixture
-def contexts(server: Daphne, world: World, chromium: Browser) -> Iterator[Any]:
-    made: list[BrowserContext] = []
-
-    def make(size: str = "desk", *, signed_in: bool = True, scripts: bool = True) -> BrowserContext:
-        width, height = SIZES[size]
-        phone = size == "phone"
-        context = chromium.new_context(
-            viewport={"width": width, "height": height},
-            color_scheme="light",
-            is_mobile=phone,
-            has_touch=phone,
-            java_script_enabled=scripts,
-        )
-        if signed_in:
-            context.add_cookies([{"name": "crewdesk_session", "value": world["session"], "url": server.url}])
-        made.append(context)
-        return context
-
-    yield make
-    for context in made:
-        context.close()
+def world(real_desk: RealDesk) -> World:
+    return real_desk.world
 
 
 @pytest.fixture
@@ -64,21 +32,7 @@ def desk(contexts: Any) -> Page:
     return contexts().new_page()
 
 
-def addresses(world: World) -> dict[str, str]:
-    kinds = ("permission", "plan", "question", "escalation", "budget", "stall", "review", "risky", "closed")
-    return {
-        "overview": "/", "inbox": "/inbox/", "teams": "/teams/", "team": "/teams/atlas/", "table": "/teams/atlas/?view=table",
-        "graph": "/teams/atlas/?view=graph",
-        "task": f"/tasks/{world['task']}/", "agent": f"/agents/{world['agent']}/", "history": "/history/",
-        "archived": "/teams/cygnus/", "how it goes": "/teams/atlas/how-it-goes/", "messages": "/teams/atlas/messages/",
-        "who decides": "/teams/atlas/who-decides/",
-        "context": "/teams/atlas/context/", "context entry": f"/teams/atlas/context/{world['entry']}/",
-        "new task": "/teams/atlas/tasks/new/", "edit task": f"/tasks/{world['task']}/edit/",
-        "new team": "/teams/new/?example=1", "import": "/teams/import/", "not found": "/nope/",
-    } | {kind: f"/inbox/{world[kind]}/" for kind in kinds}  # fmt: skip
-
-
-@pytest.mark.parametrize("size", list(SIZES))
+@pytest.mark.parametrize("size", ["desk", "phone"])
 def test_every_page_is_accessible_fits_the_screen_and_says_nothing_in_the_console(
     server: Daphne, world: World, contexts: Any, size: str
 ) -> None:
@@ -97,6 +51,10 @@ def test_every_page_is_accessible_fits_the_screen_and_says_nothing_in_the_consol
         page.emulate_media(color_scheme="dark")
         problems += [f"{name}, dark: {found}" for found in axe(page, ["color-contrast"])]
         page.emulate_media(color_scheme="light")
+        if size == "desk":  # and at 200 %: half as many pixels of CSS
+            page.set_viewport_size({"width": SIZES[size][0] // 2, "height": SIZES[size][1] // 2})
+            if page.evaluate("document.documentElement.scrollWidth") > SIZES[size][0] // 2:
+                problems.append(f"{name}, at 200 %: wider than the screen")
         page.set_viewport_size({"width": SIZES[size][0], "height": SIZES[size][1]})
     assert problems == []
     expected = ("404 (Not Found)", "WebSocket is closed before")  # the page that is missing; leaving a page at once
@@ -108,18 +66,6 @@ def test_the_sign_in_page_is_accessible(server: Daphne, contexts: Any) -> None:
     page.goto(server.url + "/inbox/")
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
     assert axe(page) == []
-
-
-def axe(page: Page, rules: list[str] = RULES) -> list[str]:
-    """Return what axe finds, with the whole page in view: nothing is hidden under the bars that stick to the edges."""
-    size = page.viewport_size
-    assert size
-    whole = page.evaluate("document.documentElement.scrollHeight")
-    page.set_viewport_size({"width": size["width"], "height": max(whole, size["height"])})
-    if not page.evaluate("'axe' in window"):
-        page.evaluate(AXE.read_text())
-    found = page.evaluate("(rules) => axe.run({runOnly: rules})", rules)
-    return [f"{one['id']} at {[node['target'] for node in one['nodes']][:3]}" for one in found["violations"]]
 
 
 def test_an_answer_is_inert_for_a_moment_after_its_request_has_appeared(server: Daphne, world: World, desk: Page) -> None:
@@ -237,10 +183,3 @@ def test_without_scripts_a_team_is_paused_and_a_question_is_answered(server: Dap
     page.get_by_label("ISO code").check()
     page.get_by_role("button", name="Send answer").click()
     expect(page.get_by_text("Answered: ")).to_be_visible()
-
-
-def posted(page: Page) -> list[str]:
-    """Return a list that grows with each POST of the page."""
-    found: list[str] = []
-    page.on("request", lambda request: found.append(request.url) if request.method == "POST" else None)
-    return found

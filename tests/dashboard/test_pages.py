@@ -37,6 +37,8 @@ def addresses(team, run):
         "entry": reverse("context-entry", args=["atlas", make.ContextEntryFactory(team=team).pk]),
         "who decides": reverse("deciders", args=["atlas"]),
         "new team": reverse("team-new"),
+        "search": reverse("search") + "?q=a",
+        "keys": reverse("keys"),
     }
 
 
@@ -44,6 +46,8 @@ PAGES = [
     *("overview", "inbox", "decision", "teams", "team", "table", "task", "agent", "history", "how it goes", "context", "entry"),
     "new team",
     "who decides",
+    "search",
+    "keys",
 ]
 OF_ONE_TEAM = ["decision", "team", "table", "task", "agent", "how it goes", "context", "entry", "who decides"]
 
@@ -73,7 +77,7 @@ def test_what_one_may_not_see_looks_as_if_it_did_not_exist(stranger, addresses, 
     assert "ada" not in words_of(response)
 
 
-@pytest.mark.parametrize("which", ["overview", "inbox", "teams", "history"])
+@pytest.mark.parametrize("which", ["overview", "inbox", "teams", "history", "search"])
 def test_lists_hold_nothing_of_other_peoples_teams(stranger, addresses, which):
     response = stranger.get(addresses[which])
     assert response.status_code == 200
@@ -175,7 +179,7 @@ def _queries(client, address):
     return len(found)
 
 
-@pytest.mark.parametrize("which", ["overview", "inbox", "teams", "history"])
+@pytest.mark.parametrize("which", ["overview", "inbox", "teams", "history", "search"])
 def test_a_page_over_all_teams_costs_the_same_for_one_team_and_for_twenty(desk, lead, team, addresses, which):
     make.EventFactory(team=team)
     one = _queries(desk, addresses[which])
@@ -208,3 +212,29 @@ def test_the_inbox_can_be_narrowed_to_a_kind(desk, team, run):
     assert "proposes a plan" in text
     assert "used up the budget" not in text
     assert desk.get(reverse("inbox") + "?kind=zz").status_code == 200
+
+
+def test_the_teams_carry_the_rank_by_which_they_were_sorted(desk, lead, team, run):
+    """Scripts tell from it that the order has changed, and sort again."""
+    failed = make.TaskFactory(team=make.TeamFactory(lead=lead, name="Failing"), gave_up=True).team
+    asked = make.DecisionFactory(run=make.RunFactory(task__team=make.TeamFactory(lead=lead, name="Asking"))).team
+    html = html_of(desk.get(reverse("overview")))
+    assert re.findall(r'<section id="section-(\d+)"', html) == [str(one.pk) for one in (asked, failed, team)]
+    ranks = [int(rank) for rank in re.findall(r'data-rank="(-?\d+)"', html)]
+    assert len(ranks) == 3
+    assert ranks == sorted(ranks)
+    assert "Order changed. Sort again" in words_of(desk.get(reverse("overview")))
+
+
+def test_the_inbox_carries_the_rank_by_which_it_is_sorted(desk, team, run):
+    late = make.DecisionFactory(run=run, opened_at=make.ago(minutes=1))
+    early = make.DecisionFactory(run=make.RunFactory(task__team=team), opened_at=make.ago(hours=1))
+    urgent = make.DecisionFactory(run=make.RunFactory(task__team=team))
+    make.TaskFactory(team=team, needs=[urgent.task])
+    asleep = make.DecisionFactory(
+        run=make.RunFactory(task__team=team), snoozed_until=make.ago(hours=-1), opened_at=make.ago(hours=9)
+    )
+    html = html_of(desk.get(reverse("inbox")))
+    found = re.findall(r'<a id="row-(\w+)"[^>]* data-rank="(\d+)"', html)
+    assert [pk for pk, _ in found] == [one.pk for one in (urgent, early, late, asleep)]
+    assert [int(rank) for _, rank in found] == sorted(int(rank) for _, rank in found)

@@ -3,11 +3,13 @@
 import gzip
 import hashlib
 import re
+import time
 from pathlib import Path
 
 import pytest
 
 from dashboard.panels import registry
+from tests import factories as make
 
 ROOT = Path(__file__).resolve().parents[2]
 STATIC, TEMPLATES = ROOT / "static", ROOT / "templates"
@@ -32,7 +34,7 @@ def test_every_vendored_file_is_the_one_in_the_manifest():
 def test_a_page_needs_at_most_eight_requests_at_first():
     """The page, what its head names, and the icons; no page adds a file of its own."""
     named = {path: re.findall(r"{% static '([^']+)' %}", path.read_text()) for path in FILES}
-    head = [name for name in named.pop(TEMPLATES / "base.html") if name != "favicon-waiting.svg"]
+    head = named.pop(TEMPLATES / "base.html")
     assert len(set(head)) + len({"page", "icons.svg"}) <= 8
     assert {str(path.relative_to(TEMPLATES)) for path, names in named.items() if names} <= {"alone.html", "broken.html"}
 
@@ -42,6 +44,24 @@ def test_what_a_page_loads_stays_within_its_budget():
     assert gz(*scripts) <= 25_000
     assert gz(STATIC / "css/app.css") <= 15_000
     assert gz(STATIC / "icons.svg") <= 5_000
+
+
+@pytest.fixture
+def busy(team):
+    """Thirty agents at work, two hundred tasks."""
+    for n in range(30):
+        agent = make.AgentFactory(team=team, used=True, now_text=f"Editing part {n} of the billing page")
+        make.RunFactory(task__team=team, agent=agent, lease_until=time.time() + 86_400)
+    make.TaskFactory.create_batch(170, team=team, title="Rounding of totals in invoices")
+    return team
+
+
+@pytest.mark.parametrize(("address", "most"), [("/", 30_000), ("/teams/atlas/", 30_000), ("/teams/atlas/?view=table", 30_000)])
+def test_a_page_of_thirty_agents_and_two_hundred_tasks_is_small(desk, busy, address, most):
+    html = desk.get(address).content
+    assert html.count(b"T-") >= 30
+    assert len(gzip.compress(html, 6)) <= most
+    assert len(re.findall(rb"<[a-z]", html)) <= 4_000, "elements"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(TEMPLATES)))

@@ -1,0 +1,122 @@
+// Keys: go to a page, move in a list, answer the request that is open. Ignored in fields; single ones can be switched off
+// (WCAG 2.1.4). The page /keys/ lists them and holds the switch; `?` shows it in a dialog. No page needs them.
+(() => {
+  const GO = { o: "/", i: "/inbox/", b: "", m: "messages/", h: "/history/" }; // no slash before it: of a team
+  const FIELDS = "textarea,select,[contenteditable],input:not([type=checkbox],[type=radio],[type=submit])";
+  const LISTS = ".item[href], .tcard h3 a, .agent h3 a, tbody th > a:first-child";
+  const TOGETHER_MS = 1500;
+  const read = () => { try { return localStorage.getItem("keys") ?? "on"; } catch { return "on"; } };
+  const keep = (word) => { try { localStorage.setItem("keys", word); } catch { /* private mode: for this page only */ } };
+  const off = () => read() === "off" || document.documentElement.dataset.keys === "off";
+
+  // The team this page is about, else the first it names.
+  const team = () => {
+    const links = [...document.querySelectorAll("#main a[href^='/teams/'], .nav a[href^='/teams/']")].map((one) => one.pathname);
+    return [location.pathname, ...links].map((path) => path.match(/^\/teams\/(?!new\/)[\w-]+\//)?.[0]).find(Boolean);
+  };
+  const go = (letter) => {
+    const to = GO[letter];
+    if (to === undefined) return;
+    location.assign(to.startsWith("/") ? to : team() ? team() + to : "/teams/");
+  };
+
+  // What is asked answers only when it has been in view for a moment (desk.js), and to one press of a key that is not held.
+  // A button without a key has none on purpose: what is risky is pressed by hand.
+  const card = () => [...document.querySelectorAll("[data-decision]")].find((one) => one.offsetParent);
+  const inert = () => "inert" in document.documentElement.dataset;
+  const press = (key) => card()?.querySelector(`[data-key="${key}"]:enabled`)?.click();
+  const answer = (key) => { if (!inert()) press(key); };
+  const choose = (number) => {
+    if (inert()) return;
+    const asks = [...(card()?.querySelectorAll(".ask") ?? [])].filter((one) => one.querySelector("input"));
+    const here = asks.find((one) => one.contains(document.activeElement));
+    const option = (here ?? asks.find((one) => !one.querySelector("input:checked")) ?? asks[0])?.querySelectorAll(".opt input")[number - 1];
+    option?.click();
+    option?.focus();
+  };
+  const write = () => card()?.querySelector("textarea[name=note], textarea[name=text], .ask textarea")?.focus();
+  const send = (event) => {
+    const form = event.target.closest?.("form") ?? card()?.querySelector("[data-answer]");
+    if (!form) return;
+    if (form.matches("[data-answer]")) { if (!inert()) form.querySelector('[data-key="Control+Enter"]:enabled')?.click(); return; }
+    const buttons = [...form.elements].filter((one) => one.type === "submit" && !one.disabled);
+    if (buttons.length === 1) buttons[0].click();
+  };
+
+  const move = (by) => {
+    const all = [...document.querySelectorAll(LISTS)].filter((one) => one.offsetParent);
+    const focused = all.indexOf(document.activeElement);
+    const from = focused < 0 ? all.findIndex((one) => one.hasAttribute("aria-current")) : focused;
+    all[Math.min(Math.max(from + by, 0), all.length - 1)]?.focus();
+  };
+  const turn = (by) => {
+    const all = [...document.querySelectorAll(".split .item[href]")];
+    const at = all.findIndex((one) => one.hasAttribute("aria-current"));
+    all[at < 0 ? 0 : at + by]?.click();
+  };
+  const search = () => {
+    const field = [...document.querySelectorAll("#search, #main [type=search]")].find((one) => one.offsetParent);
+    if (!field) return location.assign("/search/");
+    field.focus();
+    field.select();
+  };
+
+  // The list, taken from its page, and the switch in it.
+  const dress = (list) => {
+    const on = list?.querySelector("#keys-on");
+    if (!on) return;
+    on.checked = !off();
+    on.closest("[hidden]")?.removeAttribute("hidden");
+  };
+  const help = async () => {
+    if (location.pathname === "/keys/") return;
+    const page = await fetch("/keys/", { headers: { "HX-Request": "true" } }).then((got) => (got.ok && !got.redirected ? got.text() : "")).catch(() => "");
+    const list = new DOMParser().parseFromString(page, "text/html").getElementById("keys");
+    if (!list) return location.assign("/keys/");
+    if (document.querySelector("dialog[open]")) return;
+    const box = document.createElement("dialog"), close = document.createElement("button");
+    box.className = "card";
+    box.setAttribute("aria-labelledby", "keys-h");
+    close.className = "btn";
+    close.textContent = "Close";
+    close.autofocus = true;
+    close.addEventListener("click", () => box.close());
+    box.addEventListener("close", () => box.remove());
+    list.prepend(close);
+    box.append(list);
+    dress(box);
+    document.body.append(box);
+    box.showModal();
+  };
+  document.addEventListener("change", (event) => {
+    if (event.target.id === "keys-on") keep(document.documentElement.dataset.keys = event.target.checked ? "on" : "off");
+  });
+  dress(document.getElementById("main"));
+
+  const DO = { "/": search, "?": help, r: write, h: () => press("h"), a: () => answer("a"), d: () => answer("d"), "[": () => turn(-1), "]": () => turn(1) };
+  let went = -TOGETHER_MS;
+  const single = (event) => {
+    const key = event.key.toLowerCase(), after = event.timeStamp - went < TOGETHER_MS;
+    went = -TOGETHER_MS;
+    if (event.shiftKey && key >= "a" && key <= "z") return false;
+    if (key === "j" || key === "k") move(key === "j" ? 1 : -1);
+    else if (event.repeat) return false;
+    else if (after) go(key); // whatever follows a `g` belongs to it and answers nothing
+    else if (key === "g") went = event.timeStamp;
+    else if (key in DO) DO[key]();
+    else if (key >= "1" && key <= "9") choose(Number(key));
+    else return false;
+    return true;
+  };
+  document.addEventListener("keydown", (event) => {
+    if (!event.key || event.isComposing || event.key.length > 1 && event.key !== "Enter" && event.key !== "Escape") return;
+    const field = event.target.closest?.(FIELDS), chord = event.ctrlKey || event.metaKey || event.altKey;
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { if (!event.repeat) send(event); return; }
+    // out of a field, back to where the keys of an answer work
+    if (event.key === "Escape" && field?.closest("[data-answer]")) return field.closest("[data-decision]")?.querySelector("h2")?.focus();
+    if (field || off() || event.key.length > 1 || (chord && !event.getModifierState("AltGraph"))) return;
+    const box = document.querySelector("dialog[open]");
+    if (box) { if (event.key === "?") box.close(); return; }
+    if (single(event)) event.preventDefault();
+  });
+})();
