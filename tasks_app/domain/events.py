@@ -126,7 +126,7 @@ EVENT_DATA: dict[EventKind, str] = {
     EventKind.CHECKPOINT_DELETED: "name",
     EventKind.FILES_REWOUND: "attempt, step, count, before, to",
     EventKind.FILES_REWIND_UNDONE: "count, before, to",
-    EventKind.BUDGET_LEVEL: "scope, level, used, limit, unit",
+    EventKind.BUDGET_LEVEL: "scope, level, used, limit, over, unit",
     EventKind.BUDGET_CHANGED: "scope, new",
     EventKind.LEAD_WOKEN: "agent, decisions",
     EventKind.AGENT_ADDED: "name, role",

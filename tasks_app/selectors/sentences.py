@@ -135,11 +135,13 @@ LEVELS: Mapping[str, str] = {
 
 def _budget_level(entry: Entry) -> Said:
     used, limit = float(entry.data.get("used") or 0), float(entry.data.get("limit") or 0)
-    amounts = f"${used:,.2f} of ${limit:,.2f}" if entry.data.get("unit") == "usd" else f"{used:,.0f} of {limit:,.0f} tokens"
+    past, in_usd = float(entry.data.get("over") or 0), entry.data.get("unit") == "usd"
+    over = f", over by ${past:,.2f}" if in_usd else f", over by {past:,.0f} tokens"
+    amounts = f"${used:,.2f} of ${limit:,.2f}" if in_usd else f"{used:,.0f} of {limit:,.0f} tokens"
     return say(
         "{agent} has used {amounts}{percent}, the budget of the {scope}{level}",
         amounts=amounts,
-        percent=f" ({used * 100 / limit:.0f} %)" if limit > 0 else "",
+        percent=f" ({used * 100 / limit:.0f} %{over if past else ''})" if limit > 0 else "",
         scope=str(entry.data.get("scope", "run")).replace("run", "attempt"),
         level=LEVELS.get(str(entry.data.get("level")), ""),
     )

@@ -128,6 +128,11 @@ def test_every_kind_is_told_when_nothing_else_is_known(kind: EventKind) -> None:
             "ada has used $4.10 of $5.00 (82 %), the budget of the task, and is told to wrap up",
         ),
         (
+            EventKind.BUDGET_LEVEL,
+            {"data": {"scope": "run", "level": "used_up", "used": 5.25, "limit": 5, "over": 0.25, "unit": "usd"}},
+            "ada has used $5.25 of $5.00 (105 %, over by $0.25), the budget of the attempt, and stops until the lead has decided",
+        ),
+        (
             EventKind.BUDGET_CHANGED,
             {"data": {"scope": "team", "new": "+5 USD"}},
             "Lead raised the budget of the team Billing by 5 USD",
