@@ -46,7 +46,8 @@ def team(**changes):
         "pk": 1, "slug": "a", "name": "A", "goal": "", "status": TeamStatus.ACTIVE, "rehearsal": False, "sandbox": False,
         "workspace": "/", "state": TeamState.IN_FLIGHT, "counts": Counts(queued=1), "waiting": 0, "agents": 1,
         "budget_usd": Decimal(60), "budget_tokens": None, "used_usd": Decimal("41.20"), "cost_partial": False,
-        "used_tokens": 1_840_000, "created_at": timezone.now(), "ended_at": None, "archived_at": None, "open_runs": 0, "last_seq": 0, "run_budget": {},
+        "used_tokens": 1_840_000, "created_at": timezone.now(), "ended_at": None, "archived_at": None, "open_runs": 0,
+        "last_seq": 0, "run_budget": {},
     }  # fmt: skip
     return TeamSummary(**(facts | changes))
 
