@@ -1,6 +1,7 @@
 """The fixed vocabulary: word, icon and colour of each state and kind, and the sentences built from counts."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from django import template
 from django.utils import timezone
@@ -166,6 +167,13 @@ def overshoot(over_usd: float | None, over_tokens: float | None) -> str:
     parts = [usd(over_usd)] if over_usd else []
     parts += [f"{tokens(over_tokens)} tok"] if over_tokens else []
     return f"over by {' and '.join(parts)}" if parts else ""
+
+
+@register.filter
+def overshot(payload: Mapping[str, Any]) -> str:
+    """The same for what a request for more budget says; requests of older versions do not say it."""
+    usd_, tokens_ = (payload.get(f"over_{unit}") for unit in ("usd", "tokens"))
+    return overshoot(*(value if isinstance(value, int | float) else None for value in (usd_, tokens_)))
 
 
 @register.filter

@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from dashboard.access import require_team
+from dashboard.forms import budgets as budget_forms
 from dashboard.forms import decisions as forms
 from dashboard.http import post_only
 from dashboard.panels import args
@@ -64,7 +65,9 @@ def answer(request: HttpRequest, id: str) -> HttpResponse:
         )
     except DomainError as problem:
         return _refused(page, id, problem, forms.posted(found.item.kind, found.payload, request.POST))
-    messages.success(request, f"{choice_word(given.choice).capitalize()}: {found.item.title}. {SENT}")
+    raised = budget_forms.raised(found.payload, given.data)
+    more = f" {raised}." if raised else ""
+    messages.success(request, f"{choice_word(given.choice).capitalize()}: {found.item.title}.{more} {SENT}")
     return _next(page)
 
 
