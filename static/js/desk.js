@@ -86,6 +86,7 @@
       why?.setAttribute("tabindex", "-1");
       why?.focus();
     }
+    document.querySelector("#main [data-safe]")?.focus(); // what asks "are you sure?" begins at the safe way out
     if (!answered) return;
     answered = false;
     scrollTo(0, 0); // what was answered and what is next are both at the top

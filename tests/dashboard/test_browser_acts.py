@@ -1,0 +1,62 @@
+"""Acts in a real Chromium: what asks first, what can be undone, what tells a person who looks elsewhere."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.chromium import IN_CHROMIUM
+from tests.dashboard.test_browser_pages import World, axe, contexts, desk, server, world  # noqa: F401 - fixtures
+from tests.services_fixtures import Daphne
+
+pytest_plugins = ["tests.services_fixtures", "tests.chromium"]
+pytestmark = IN_CHROMIUM
+
+
+@pytest.fixture
+def plain(contexts: Any) -> Page:  # noqa: F811
+    """A page without scripts."""
+    page: Page = contexts(scripts=False).new_page()
+    return page
+
+
+def test_what_asks_first_works_without_scripts_and_has_its_focus_on_the_safe_button(
+    server: Daphne, world: World, plain: Page  # noqa: F811
+) -> None:  # fmt: skip
+    plain.goto(f"{server.url}/agents/{world['agent']}/")
+    plain.get_by_role("button", name="Stop…").click()
+    box = plain.get_by_role("alertdialog", name="Stop ada?")
+    expect(box).to_contain_text("T-20 goes back to Queued.")
+    expect(box.get_by_role("button", name="Keep running")).to_be_focused()
+    plain.keyboard.press("Enter")
+    expect(box).to_be_hidden()
+    plain.get_by_role("button", name="Stop…").click()
+    plain.keyboard.press("Escape")
+    expect(box).to_be_hidden()
+
+
+def test_what_asks_first_stays_open_while_its_page_changes_and_is_accessible(
+    server: Daphne, world: World, desk: Page  # noqa: F811
+) -> None:  # fmt: skip
+    desk.goto(f"{server.url}/teams/atlas/")
+    desk.get_by_role("button", name="Stop team…").click()
+    box = desk.get_by_role("alertdialog", name="Stop Atlas?")
+    expect(box.get_by_role("button", name="Keep running")).to_be_focused()
+    desk.evaluate(
+        """() => {
+            const bar = document.querySelector("[id^=team-bar]"), text = bar.outerHTML.replace("Nothing new", "Nothing at all");
+            htmx.swap({ target: bar, text, swap: "outerMorph" });
+        }"""
+    )
+    expect(box).to_contain_text("Nothing at all starts")
+    expect(box.get_by_role("button", name="Keep running")).to_be_focused()
+    assert axe(desk) == []
+
+
+def test_a_raise_is_asked_for_at_the_safe_way_out(server: Daphne, world: World, desk: Page) -> None:  # noqa: F811
+    desk.goto(f"{server.url}/teams/atlas/")
+    desk.get_by_text("Budget…").click()
+    desk.locator("#usd-budget-atlas").fill("90")
+    desk.get_by_role("button", name="Set the budget").click()
+    expect(desk.get_by_text("$30.00 more")).to_be_visible()
+    expect(desk.get_by_role("link", name="Keep it as it is")).to_be_focused()
