@@ -19,6 +19,7 @@ from dashboard.views import (
     task_form,
     tasks,
     teams,
+    undo,
 )
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -58,6 +59,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/<slug:id>/stop/", tasks.stop_run, name="run-stop"),
     path("agents/<int:pk>/", agents.agent, name="agent"),
     path("agents/<int:pk>/action/", agents.act, name="agent-action"),
+    path("undo/", undo.undo, name="undo"),
     path("history/", history.history, name="history"),
     path("sign-in/", session.sign_in, name="sign-in"),
     path("sign-in/<str:token>/", session.first_sign_in, name="first-sign-in"),

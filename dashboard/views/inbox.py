@@ -17,12 +17,13 @@ from dashboard.panels.decision import Decision
 from dashboard.panels.inbox_counts import InboxCounts
 from dashboard.panels.inbox_list import InboxList
 from dashboard.panels.structure import InboxStructure
+from dashboard.views.act import Said, tell
 from dashboard.views.page import Page
 from tasks_app.decision_kinds.registry import choice_word
 from tasks_app.domain.errors import DomainError, NotFound
 from tasks_app.domain.statuses import DecisionKind
 from tasks_app.selectors import inbox as selector
-from tasks_app.services import actions
+from tasks_app.services import actions, undo
 
 GONE = "There is no such request, or you have no access to it."
 
@@ -75,12 +76,14 @@ def answer(request: HttpRequest, id: str) -> HttpResponse:
 def snooze(request: HttpRequest, id: str) -> HttpResponse:
     """Put a decision aside for some minutes; it stays counted."""
     page = Page.open(request, "inbox", id)
-    _find(page, id, act=True)
+    found = _find(page, id, act=True)
     minutes = request.POST.get("minutes", "5")
     try:
-        actions.snooze(id, minutes=int(minutes) if minutes.isascii() and minutes.isdigit() else 5, actor=page.viewer.actor)
+        span = int(minutes) if minutes.isascii() and minutes.isdigit() else 5
+        back = undo.snooze(id, minutes=span, actor=page.viewer.actor)
     except DomainError as problem:
         return _refused(page, id, problem, {})
+    tell(request, Said(f"Snoozed for {span} min: {found.item.title}.", back))
     return _next(page)
 
 

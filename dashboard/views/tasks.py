@@ -12,14 +12,14 @@ from dashboard.forms import fields
 from dashboard.forms import tasks as forms
 from dashboard.http import post_only
 from dashboard.panels.task_page import Attempts, Handover, TaskActions, TaskHead
-from dashboard.views.act import Act, choose, perform
+from dashboard.views.act import Act, Said, choose, perform
 from dashboard.views.page import Page
 from tasks_app.domain.errors import DomainError, NotFound
 from tasks_app.execution import handover
 from tasks_app.execution.handover import Told
 from tasks_app.selectors import attempts as selector
 from tasks_app.selectors import look, steps
-from tasks_app.services import actions, budgets, drafts, task_edits
+from tasks_app.services import actions, budgets, drafts, task_edits, undo
 
 GONE = "There is no such task, or you have no access to it."
 FIELDS = {
@@ -106,18 +106,19 @@ def _team(page: Page, pk: int, *, act: bool = False) -> int:
 def _acts(request: HttpRequest, pk: int, actor: str) -> dict[str, Act]:
     post = request.POST
 
-    def reassign() -> str:
+    def reassign() -> Said:
         guidance = fields.text(post, "guidance")
-        actions.reassign(pk, agent_id=fields.pk(post, "agent"), guidance=guidance, start=post.get("start", "clean"), actor=actor)
-        return "Reassigned: the next attempt starts as soon as the agent is free."
+        agent, start = fields.pk(post, "agent"), post.get("start", "clean")
+        back = undo.reassign(pk, agent_id=agent, guidance=guidance, start=start, actor=actor)
+        return Said("Reassigned: the next attempt starts as soon as the agent is free.", back)
 
     def complete() -> str:
         actions.complete_by_hand(pk, note=fields.text(post, "note"), actor=actor)
         return "Completed by hand."
 
-    def cancel() -> str:
-        actions.cancel(pk, why=fields.text(post, "why"), actor=actor)
-        return "Cancelled. What depends on it stays blocked."
+    def cancel() -> Said:
+        back = undo.cancel(pk, why=fields.text(post, "why"), actor=actor)
+        return Said("Cancelled. What depends on it stays blocked.", back)
 
     def reopen() -> str:
         actions.reopen(pk, why=fields.text(post, "why"), actor=actor)

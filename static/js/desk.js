@@ -57,7 +57,7 @@
     if (form) failed(form, "the server cannot be reached");
   });
   document.addEventListener("htmx:after:request", (event) => {
-    const form = event.target.closest?.("[data-answer]");
+    const form = event.target.closest?.("[data-answer],[data-next]");
     if (!form) return;
     const status = event.detail?.ctx?.response?.raw?.status ?? event.detail?.ctx?.response?.status ?? 0;
     if (status >= 500) failed(form, "server error");

@@ -31,6 +31,7 @@ class EventKind(StrEnum):
     TASK_FORKED = "task.forked"
     TASK_REOPENED = "task.reopened"
     TASK_CANCELLED = "task.cancelled"
+    TASK_UNDONE = "task.undone"
     RUN_STARTED = "run.started"
     RUN_STEPS = "run.steps"
     RUN_PARKED = "run.parked"
@@ -94,6 +95,7 @@ EVENT_DATA: dict[EventKind, str] = {
     EventKind.TASK_FORKED: "to, attempt, step, files, guidance",
     EventKind.TASK_REOPENED: "why",
     EventKind.TASK_CANCELLED: "why",
+    EventKind.TASK_UNDONE: "what",
     EventKind.RUN_STARTED: "fence, worker, resumed",
     EventKind.RUN_STEPS: "first, last",
     EventKind.RUN_PARKED: "reason",

@@ -201,9 +201,17 @@ def _lead_woken(entry: Entry) -> Said:
     return say("The lead agent {name} was woken for {requests}", name=entry.data.get("agent") or "", requests=asked_for)
 
 
+UNDONE: Mapping[str, str] = {
+    "cancelled": "{who} took the cancelling of {task} back",
+    "reassigned": "{who} took back that {task} was given out again",
+}
+
+
 def _note(entry: Entry) -> Said:
     """Services write two kinds of note: what an agent reports of its task, and how long a request is snoozed."""
     words = str(entry.data.get("text", ""))
+    if entry.decision and words == "awake again":
+        return about("{who} ended the snooze of REQUEST")(entry)
     if entry.decision:
         return about("{who} put off REQUEST", "text")(entry)
     _, _, status = words.partition("reports: ")
@@ -233,6 +241,7 @@ SENTENCES: Mapping[str, Say] = {
     EventKind.TASK_REASSIGNED: _task_reassigned,
     **fork_sentences.SENTENCES,
     EventKind.TASK_REOPENED: because("{who} reopened {task}", "why"),
+    EventKind.TASK_UNDONE: lambda e: say(UNDONE.get(str(e.data.get("what")), "{who} took back what was done with {task}")),
     EventKind.TASK_CANCELLED: because("{who} cancelled {task}", "why"),
     EventKind.RUN_STARTED: _run_started,
     EventKind.RUN_STEPS: _run_steps,

@@ -60,3 +60,25 @@ def test_a_raise_is_asked_for_at_the_safe_way_out(server: Daphne, world: World, 
     desk.get_by_role("button", name="Set the budget").click()
     expect(desk.get_by_text("$30.00 more")).to_be_visible()
     expect(desk.get_by_role("link", name="Keep it as it is")).to_be_focused()
+
+
+def test_a_snooze_is_taken_back_with_the_focus_on_what_is_next(server: Daphne, world: World, desk: Page) -> None:  # noqa: F811
+    desk.goto(f"{server.url}/inbox/{world['question']}/")
+    desk.get_by_role("button", name="Snooze 5 min").click()
+    told = desk.locator("#undo-note")
+    expect(told).to_contain_text("Snoozed for 5 min: ")
+    assert desk.evaluate("document.activeElement.tagName") == "H2"
+    told.get_by_role("button", name="Undo").click()
+    expect(desk.get_by_text("It waits again as before.")).to_be_visible()
+    expect(desk).to_have_url(f"{server.url}/inbox/{world['question']}/")
+
+
+def test_what_was_answered_stays_in_the_list_for_five_seconds(server: Daphne, world: World, desk: Page) -> None:  # noqa: F811
+    desk.goto(f"{server.url}/inbox/{world['stall']}/")
+    desk.wait_for_timeout(600)  # an answer is inert for a moment
+    desk.get_by_role("button", name="Wait").click()
+    row = desk.locator(f"#gone-{world['stall']}")
+    expect(row).to_be_visible()
+    assert axe(desk) == []
+    expect(row).to_be_hidden()
+    expect(desk.locator(":focus")).to_have_role("heading")

@@ -44,6 +44,7 @@ DATA: dict[EventKind, dict[str, Any]] = {
     EventKind.CHECKPOINT_SAVED: {"name": "before the merge", "checkpoint": "k12345678"},
     EventKind.CHECKPOINT_RESTORED: {"name": "before the merge", "changes": "2 tasks go back to the queue"},
     EventKind.CHECKPOINT_DELETED: {"name": "before the merge"},
+    EventKind.TASK_UNDONE: {"what": "cancelled"},
     EventKind.BUDGET_LEVEL: {"scope": "task", "level": "wrap_up", "used": 4.1, "limit": 5, "unit": "usd"},
     EventKind.BUDGET_CHANGED: {"scope": "task", "new": "+5 USD"},
     EventKind.AGENT_ADDED: {"name": "ada", "role": "builder"},
