@@ -23,6 +23,4 @@ class InboxList:
     def context(self, block: Block, viewer: Viewer) -> dict[str, Any]:
         """Return the items of the viewer's teams."""
         kind, selected = (str(value) for value in block.args)
-        items = inbox.open_items(viewer.team_ids, kind=kind)
-        answered = inbox.just_answered(viewer.team_ids, kind=kind) if items else []
-        return {"items": items, "answered": answered, "kind": kind, "selected": selected}
+        return {"items": inbox.open_items(viewer.team_ids, kind=kind), "kind": kind, "selected": selected}

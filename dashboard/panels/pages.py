@@ -6,7 +6,7 @@ from dashboard.access import Viewer, require_team, team_at
 from dashboard.panels import args
 from dashboard.panels.agent_page import AgentHead
 from dashboard.panels.agents import AgentSet
-from dashboard.panels.attention import Attention
+from dashboard.panels.attention import Attention, Bell
 from dashboard.panels.base import Block
 from dashboard.panels.board import Board, Filter, Table
 from dashboard.panels.checkpoints import CheckpointList
@@ -43,6 +43,7 @@ def chrome(page: str, arg: str, viewer: Viewer) -> dict[str, Block]:
     teams = viewer.team_ids
     return {
         "attention": Attention().block(teams),
+        "bell": Bell().block(teams),
         "silence": Silence().block(teams),
         "nav": Nav().block(page, arg, teams),
         "tabs": Tabs().block(page, arg, teams),

@@ -27,6 +27,8 @@ from tasks_app.services import actions, undo
 
 GONE = "There is no such request, or you have no access to it."
 
+ANSWERED = "answered"
+"""In the session: what this person has just answered, for the next page; it stays in its list for a moment."""
 SENT = "Sent at once: it cannot be undone."
 
 
@@ -66,9 +68,11 @@ def answer(request: HttpRequest, id: str) -> HttpResponse:
         )
     except DomainError as problem:
         return _refused(page, id, problem, forms.posted(found.item.kind, found.payload, request.POST))
+    word = choice_word(given.choice).capitalize()
+    request.session[ANSWERED] = {"id": id, "title": found.item.title, "word": word}
     raised = budget_forms.raised(found.payload, given.data)
     more = f" {raised}." if raised else ""
-    messages.success(request, f"{choice_word(given.choice).capitalize()}: {found.item.title}.{more} {SENT}")
+    messages.success(request, f"{word}: {found.item.title}.{more} {SENT}")
     return _next(page)
 
 
@@ -130,6 +134,7 @@ def _render(
         "counts": InboxCounts().block(teams),
         "list": InboxList().block(kind, found.item.id if found else "", teams),
         "decision": Decision().block(found.item.id, found.item.team_id) if found else None,
+        "answered": page.request.session.pop(ANSWERED, None),
         "posted": posted,
         "picked": picked,
         "kinds": list(DecisionKind),

@@ -116,6 +116,10 @@
     for (const menu of menus()) if (!menu.contains(event.target)) menu.open = false;
   });
 
+  // What can wait until the page stands.
+  const later = document.documentElement.dataset.later;
+  if (later) (window.requestIdleCallback ?? setTimeout)(() => import(later));
+
   new MutationObserver(arm).observe(document.getElementById("main") ?? document.body, {
     subtree: true, childList: true, attributes: true, attributeFilter: ["data-payload"],
   });

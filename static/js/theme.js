@@ -16,6 +16,8 @@
     use.setAttribute("href", use.getAttribute("href").replace(/#.*/, theme === "dark" ? "#moon" : "#sun"));
   };
   apply();
+  // Whether notify.js will ask: its place is kept from the first paint, so that nothing moves when it comes.
+  try { document.documentElement.dataset.notify = localStorage.getItem("notify") ? "off" : "asking"; } catch { /* it asks on each page */ }
   document.addEventListener("DOMContentLoaded", () => {
     apply();
     document.getElementById("theme")?.addEventListener("click", () => { theme = NEXT[theme]; keep(theme); apply(); });

@@ -17,8 +17,6 @@ from tasks_app.models import Decision, Dependency, Step
 from tasks_app.selectors.look import once
 
 STEPS_BEFORE = 6
-FRESH_S = 5
-"""For so long the list of what waits still shows what was answered, and how."""
 TITLE = 300
 SHOWN = (
     "id", "team_id", "kind", "status", "title", "agent_id", "task_id", "run_id", "opened_at", "expires_at", "snoozed_until",
@@ -108,14 +106,6 @@ class Numbers:
     snoozed: int = 0
 
 
-@dataclass(frozen=True)
-class Answered:
-    """A row of the inbox that was answered a moment ago, and what was answered."""
-
-    item: Item
-    choice: str
-
-
 NONE = Numbers()
 
 
@@ -148,14 +138,6 @@ def counts(team_ids: Collection[int]) -> Mapping[int, Numbers]:
     rows = Decision.objects.filter(PERSONS, team_id__in=team_ids, status=DecisionStatus.OPEN.value).order_by()
     asleep = Count("pk", filter=Q(snoozed_until__gt=timezone.now()))
     return {team: Numbers(*found) for team, *found in rows.values_list("team_id").annotate(n=Count("pk"), asleep=asleep)}
-
-
-def just_answered(team_ids: Collection[int], *, kind: str = "") -> list[Answered]:
-    """Return what was answered within the last `FRESH_S` seconds, oldest request first; one query."""
-    since = timezone.now() - dt.timedelta(seconds=FRESH_S)
-    rows = Decision.objects.filter(team_id__in=team_ids, status=DecisionStatus.ANSWERED.value, answered_at__gte=since)
-    shown = rows.select_related("team", "agent", "task").only(*SHOWN, "choice").order_by("opened_at", "id")
-    return [Answered(_item(row, {}), row.choice) for row in shown if not kind or row.kind == kind]
 
 
 def total(team_ids: Collection[int]) -> Numbers:

@@ -77,8 +77,63 @@ def test_what_was_answered_stays_in_the_list_for_five_seconds(server: Daphne, wo
     desk.goto(f"{server.url}/inbox/{world['stall']}/")
     desk.wait_for_timeout(600)  # an answer is inert for a moment
     desk.get_by_role("button", name="Wait").click()
-    row = desk.locator(f"#gone-{world['stall']}")
+    row = desk.locator("a.gone")
     expect(row).to_be_visible()
     assert axe(desk) == []
     expect(row).to_be_hidden()
     expect(desk.locator(":focus")).to_have_role("heading")
+
+
+STUB = """
+window.told = [];
+window.Notification = class {
+  static permission = "granted";
+  static requestPermission() { return Promise.resolve("granted"); }
+  constructor(title, more) { told.push([title, more.tag, more.body, !!more.renotify]); }
+  close() {}
+};
+Object.defineProperty(document, "hidden", { get: () => !!window.away });
+"""
+ASKED = '{ id: "%s", kind: "permission", title: "rm -rf secret", agent: "builder-2", team: "Atlas" }'
+
+
+def test_who_looks_elsewhere_is_told_once_and_again_while_it_waits(
+    server: Daphne, world: World, contexts: Any  # noqa: F811
+) -> None:  # fmt: skip
+    context = contexts()
+    context.grant_permissions(["notifications"])
+    page = context.new_page()
+    page.add_init_script(STUB)
+    page.clock.install()
+    page.goto(server.url + "/")
+    expect(page.get_by_role("link", name="waiting for you").first).to_be_visible()
+    page.get_by_role("button", name="Yes, with a sound").click()
+    expect(page.get_by_text("Tell me when the tab is in the background?")).to_be_hidden()
+    asked = ASKED % world["permission"]
+    page.evaluate(
+        f"away = true; told.length = 0; document.dispatchEvent(new CustomEvent('live:decision', {{ detail: {asked} }}))"
+    )
+    page.evaluate(f"document.dispatchEvent(new CustomEvent('live:decision', {{ detail: {asked} }}))")
+    page.clock.run_for(2_000)
+    first = ["Permission from builder-2 · Atlas", world["permission"], "Waits for you.", False]
+    assert page.evaluate("told") == [first], "once, and without what is asked"
+    with page.expect_response("**/api/decisions"):
+        page.clock.run_for(62_000)
+    page.wait_for_timeout(300)
+    assert page.evaluate("told.slice(1)") == [[*first[:2], "Still waits for you.", True]]
+    page.evaluate("away = false; document.dispatchEvent(new Event('visibilitychange')); away = true")
+    page.clock.run_for(400_000)
+    assert len(page.evaluate("told")) == 2, "it was seen"
+    page.goto(server.url + "/inbox/")
+    page.get_by_role("button", name="Notifications: on").click()
+    expect(page.get_by_role("button", name="Notifications: off")).to_be_visible()
+
+
+def test_where_a_page_may_not_notify_it_says_what_is_possible(server: Daphne, world: World, contexts: Any) -> None:  # noqa: F811
+    page = contexts("phone").new_page()
+    page.add_init_script(
+        STUB.replace("told.push([title, more.tag, more.body, !!more.renotify])", "throw new TypeError('Illegal')")
+    )
+    page.goto(server.url + "/")
+    page.get_by_role("button", name="Yes", exact=True).click()
+    expect(page.get_by_text("This browser shows no notifications of an open page. A web hook tells you")).to_be_visible()
