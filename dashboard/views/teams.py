@@ -13,7 +13,7 @@ from dashboard.forms import fields
 from dashboard.http import post_only
 from dashboard.panels import args
 from dashboard.panels.agents import AgentSet
-from dashboard.panels.board import Board, Filter, Table
+from dashboard.panels.board import KINDS, Board, Filter, Table
 from dashboard.panels.messages import Messages
 from dashboard.panels.team_head import TeamBar
 from dashboard.templatetags.crew_format import plural
@@ -155,8 +155,9 @@ def render(
         "members": attempts.members(found.pk),
         "can_add": page.viewer.can_act(found.pk),
         "filter": chosen,
+        "kinds": list(KINDS.items()),
         "board_query": replace(chosen, view="board").query,
-        "table_query": replace(chosen, view="table", column="").query,
+        "table_query": chosen.table,
         "posted": posted,
     }
     return page.render(
