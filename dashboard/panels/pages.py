@@ -127,7 +127,7 @@ def agent(arg: str, viewer: Viewer) -> list[Block]:
     found: list[Block] = [AgentHead().block(pk, card.team_id), AgentStructure().block(pk, card.team_id)]
     if run is not None and (run[0], run[2]) == (card.team_id, pk):
         before = _number(chosen["before"]) if "before" in chosen else 0
-        found.append(Transcript().block(chosen["run"], chosen.get("only", ""), before, card.team_id))
+        found.append(Transcript().block(chosen["run"], chosen.get("only", ""), before, card.team_id, chosen.get("find", "")))
     return [*found, Messages().block(card.team_id, pk)]
 
 

@@ -131,7 +131,7 @@
 (() => {
   const log = () => document.querySelector("[data-log]");
   const button = () => document.getElementById("follow");
-  let following = true, seen = 0;
+  let following = true, seen = 0, aloud = false;
   const atEnd = (node) => node.scrollHeight - node.scrollTop - node.clientHeight < 40;
   const count = (node) => node.querySelectorAll(".step").length;
   const put = (node, text) => { if (node.textContent !== text) node.textContent = text; };  // an equal text would wake the observer again
@@ -142,6 +142,9 @@
       put(button(), following ? "Follow: on" : "Follow: off");
       button().setAttribute("aria-pressed", String(following));
     }
+    const voice = document.getElementById("aloud"), way = aloud ? "polite" : "off";
+    if (voice) { voice.hidden = false; voice.setAttribute("aria-pressed", String(aloud)); }
+    if (node && node.getAttribute("aria-live") !== way) node.setAttribute("aria-live", way); // a frame has set it back
     if (!node || !line) return;
     const fresh = Math.max(0, count(node) - seen);
     line.hidden = following || !fresh;
@@ -158,6 +161,7 @@
   document.addEventListener("click", (event) => {
     if (event.target.closest("#follow")) following = !following;
     else if (event.target.closest("#jump")) following = true;
+    else if (event.target.closest("#aloud")) { aloud = !aloud; show(); return; }
     else return;
     if (following) toEnd();
     show();

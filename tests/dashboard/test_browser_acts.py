@@ -137,3 +137,16 @@ def test_where_a_page_may_not_notify_it_says_what_is_possible(server: Daphne, wo
     page.goto(server.url + "/")
     page.get_by_role("button", name="Yes", exact=True).click()
     expect(page.get_by_text("This browser shows no notifications of an open page. A web hook tells you")).to_be_visible()
+
+
+def test_new_entries_are_read_aloud_only_when_asked_for(server: Daphne, world: World, desk: Page) -> None:  # noqa: F811
+    desk.goto(f"{server.url}/agents/{world['agent']}/")
+    log, aloud = desk.get_by_role("log"), desk.get_by_role("button", name="Read new entries aloud")
+    expect(log).to_have_attribute("aria-live", "off")
+    aloud.click()
+    expect(aloud).to_have_attribute("aria-pressed", "true")
+    expect(log).to_have_attribute("aria-live", "polite")
+    desk.get_by_label("Find in transcript").fill("step number 45")
+    desk.get_by_role("button", name="Find", exact=True).click()
+    expect(desk.locator(".step")).to_have_count(1)
+    assert axe(desk) == []
