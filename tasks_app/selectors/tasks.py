@@ -222,9 +222,8 @@ def _obstacles(facts: _Facts, blocked_by: tuple[Blocker[int], ...]) -> tuple[Obs
 
 
 def _card(task: "DerivedTask", facts: _Facts, blocked_by: tuple[Blocker[int], ...]) -> TaskCard:
-    crew = facts.crews[task.team_id]
+    crew, state = facts.crews[task.team_id], TaskState(task.state)
     agent_pk, run = facts.runs.get(task.pk, (None, None))
-    state = TaskState(task.state)
     return TaskCard(
         pk=task.pk,
         team_id=task.team_id,
