@@ -22,6 +22,7 @@ from dashboard.views import (
     tasks,
     team_files,
     teams,
+    undo,
 )
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -64,6 +65,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/<slug:id>/stop/", tasks.stop_run, name="run-stop"),
     path("agents/<int:pk>/", agents.agent, name="agent"),
     path("agents/<int:pk>/action/", agents.act, name="agent-action"),
+    path("undo/", undo.undo, name="undo"),
     path("history/", history.history, name="history"),
     path("search/", search.search, name="search"),
     path("keys/", keys.keys, name="keys"),

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.http import HttpRequest
+from django.utils import timezone
 from ninja import Router
 from pydantic import Field
 
@@ -40,9 +41,19 @@ def _found(request: HttpRequest, id: str, *, act: bool) -> inbox.Detail:
 @router.get("", response=dict[str, Any])
 def waiting(request: HttpRequest) -> dict[str, Any]:
     """What waits for you, oldest first."""
-    items = inbox.open_items(viewer_of(request).team_ids)
+    items, now = inbox.open_items(viewer_of(request).team_ids), timezone.now()
     return {
-        "decisions": [{"id": i.id, "kind": i.kind.value, "title": i.title, "agent": i.agent, "task": i.task_label} for i in items]
+        "decisions": [
+            {
+                "id": i.id,
+                "kind": i.kind.value,
+                "title": i.title,
+                "agent": i.agent,
+                "task": i.task_label,
+                "snoozed": i.snoozed_until is not None and i.snoozed_until > now,
+            }
+            for i in items
+        ]
     }
 
 

@@ -110,8 +110,11 @@ def _escalation(payload: Mapping[str, Any], post: QueryDict) -> Read:
 def _budget(payload: Mapping[str, Any], post: QueryDict) -> Read:
     usd = post.get("usd", "").strip().lstrip("$").replace(",", ".")[:20]
     tokens = post.get("tokens", "").strip().replace(" ", "")[:20]
+    by = post.get("by", "")[:20]
     data = {name: value for name, value in (("usd", usd), ("tokens", tokens)) if value}
-    return dict(data), {"usd": usd, "tokens": tokens}
+    if by and not data:  # an amount that was typed goes before one on offer
+        data["tokens" if payload.get("limit_tokens") and not payload.get("limit_usd") else "usd"] = by
+    return dict(data), {"usd": usd, "tokens": tokens, "by": by}
 
 
 FIELDS = {

@@ -12,9 +12,12 @@ from tasks_app.selectors import agents, tasks, teams
 from tasks_app.selectors.states import TaskState
 from tasks_app.selectors.tasks import TaskCard
 from tasks_app.services import keys
+from tasks_app.task_types import registry
 
 DONE_SHOWN = 10
 VIEWS = ("board", "table", "graph")
+KINDS = {**{name: registry.get(name).LABEL for name in registry.TYPES}, tasks.REVIEW: "Review"}
+"""What kinds of task a board can be filtered for, in words."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,7 @@ class Filter:
     view: str = "board"
     text: str = ""
     agent: str = ""
+    kind: str = ""  # a type of task, or `review`
     hide_done: bool = False
     column: str = ""  # the one shown on a phone
     everything: bool = False  # all of a graph that is large
@@ -37,6 +41,7 @@ class Filter:
             view=view if view in VIEWS else "board",
             text=found.get("q", "")[:200],
             agent=found.get("agent", "")[:60],
+            kind=found.get("kind", "") if found.get("kind", "") in KINDS else "",
             hide_done=found.get("hide") == "1",
             column=column if column in set(TaskState) else "",
             everything=found.get("all") == "1",
@@ -46,7 +51,8 @@ class Filter:
     def choices(self) -> dict[str, str]:
         """What differs from the plain board."""
         pairs = {"view": self.view if self.view != "board" else "", "q": self.text, "agent": self.agent}
-        pairs |= {"hide": "1" if self.hide_done else "", "col": self.column, "all": "1" if self.everything else ""}
+        pairs |= {"kind": self.kind, "hide": "1" if self.hide_done else "", "col": self.column}
+        pairs |= {"all": "1" if self.everything else ""}
         return {name: value for name, value in pairs.items() if value}
 
     @property
@@ -62,7 +68,22 @@ class Filter:
     @property
     def active(self) -> bool:
         """Whether it hides anything."""
-        return bool(self.text or self.agent or self.hide_done)
+        return bool(self.text or self.agent or self.kind or self.hide_done)
+
+    @property
+    def plain(self) -> str:
+        """The query string of the same view with nothing hidden."""
+        return replace(self, text="", agent="", kind="", hide_done=False).query
+
+    @property
+    def table(self) -> str:
+        """The query string of the same filter as a table."""
+        return replace(self, view="table", column="").query
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """For each state the query string of the same filter with its column chosen."""
+        return {state.value: replace(self, column=state.value).query for state in TaskState}
 
     def lets(self, card: TaskCard) -> bool:
         """Whether it lets a task be seen."""
@@ -70,6 +91,7 @@ class Filter:
         where = f"{card.label} {card.title} {card.role} {card.agent}".casefold()
         return (
             all(word in where for word in words)
+            and (not self.kind or self.kind == card.kind)
             and (not self.agent or self.agent in (card.agent, card.assignee))
             and not (self.hide_done and card.state in (TaskState.DONE, TaskState.CANCELLED))
         )
@@ -123,6 +145,7 @@ class Column(Many):
             "count": len(mine),
             "hidden": len(mine) - len(shown),
             "on": chosen.column == state,
+            "filter": chosen,
         }
 
 

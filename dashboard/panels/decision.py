@@ -5,7 +5,9 @@ from typing import Any
 from django.utils import timezone
 
 from dashboard.access import Viewer
+from dashboard.forms import budgets
 from dashboard.panels.base import Block
+from tasks_app.domain.statuses import DecisionKind
 from tasks_app.selectors import inbox
 from tasks_app.services import keys
 
@@ -33,5 +35,6 @@ class Decision:
             "payload": found.payload,
             "snoozed": item.snoozed_until is not None and item.snoozed_until > timezone.now(),
             "high_risk": isinstance(risk, dict) and risk.get("level") == "high",
+            "offers": budgets.offers(found.payload) if item.kind is DecisionKind.BUDGET else (),
             "body": f"decisions/{item.kind.value}.html",
         }

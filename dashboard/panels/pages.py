@@ -6,7 +6,7 @@ from dashboard.access import Viewer, require_team, team_at
 from dashboard.panels import args
 from dashboard.panels.agent_page import AgentHead
 from dashboard.panels.agents import AgentSet
-from dashboard.panels.attention import Attention
+from dashboard.panels.attention import Attention, Bell
 from dashboard.panels.base import Block
 from dashboard.panels.board import Board, Filter, Table
 from dashboard.panels.checkpoints import CheckpointList
@@ -44,6 +44,7 @@ def chrome(page: str, arg: str, viewer: Viewer) -> dict[str, Block]:
     teams = viewer.team_ids
     return {
         "attention": Attention().block(teams),
+        "bell": Bell().block(teams),
         "silence": Silence().block(teams),
         "nav": Nav().block(page, arg, teams),
         "tabs": Tabs().block(page, arg, teams),
@@ -132,7 +133,7 @@ def agent(arg: str, viewer: Viewer) -> list[Block]:
     found: list[Block] = [AgentHead().block(pk, card.team_id), AgentStructure().block(pk, card.team_id)]
     if run is not None and (run[0], run[2]) == (card.team_id, pk):
         before = _number(chosen["before"]) if "before" in chosen else 0
-        found.append(Transcript().block(chosen["run"], chosen.get("only", ""), before, card.team_id))
+        found.append(Transcript().block(chosen["run"], chosen.get("only", ""), before, card.team_id, chosen.get("find", "")))
     return [*found, Messages().block(card.team_id, pk)]
 
 

@@ -14,6 +14,7 @@ PAGES = "dashboard.panels.pages.blocks"
 
 PANELS: dict[str, str] = {
     "attention": "dashboard.panels.attention.Attention",
+    "bell": "dashboard.panels.attention.Bell",
     "silence": "dashboard.panels.silence.Silence",
     "nav": "dashboard.panels.nav.Nav",
     "tabs": "dashboard.panels.nav.Tabs",

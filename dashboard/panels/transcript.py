@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 
@@ -16,27 +17,34 @@ PART = 20
 
 
 class Transcript:
-    """A window on a run's steps. Its arguments: the run, the filter, and the step before which it ends (0: the newest).
+    """A window on a run's steps. Its arguments: the run, the filter, the step before which it ends (0: the end), words to find.
 
-    Without a filter the window is cut into parts of fixed numbers, each a block of its own.
+    With neither a filter nor words the window is cut into parts of fixed numbers, each a block of its own.
     """
 
     name = "transcript"
     template = "panels/transcript.html"
     fast = True
 
-    def block(self, run_id: str, only: str, before: int, team_pk: int) -> Block:
+    def block(self, run_id: str, only: str, before: int, team_pk: int, find: str = "") -> Block:
         """Return the window; one on earlier steps never changes."""
         changes = frozenset() if before else frozenset({keys.run(run_id)})
-        return Block(f"transcript-{run_id}", self.name, (run_id, only, before), changes, team_pk)
+        return Block(f"transcript-{run_id}", self.name, (run_id, only, before, find), changes, team_pk)
 
     def context(self, block: Block, viewer: Viewer) -> dict[str, Any]:
         """Return the steps of the window, or the parts it is made of."""
-        run_id, only, before = str(block.args[0]), str(block.args[1]), int(block.args[2])
+        run_id, only, before, find = str(block.args[0]), str(block.args[1]), int(block.args[2]), str(block.args[3])
         newest, oldest = steps.last_seq(run_id), steps.oldest_seq(run_id)
-        context = {"run_id": run_id, "only": only, "before": before, "removed": _removed() if newest and oldest != 1 else ""}
-        if only:
-            window = steps.window(run_id, before=before or None, only=only)
+        context = {
+            "run_id": run_id,
+            "some": bool(only or find),
+            "find": find,
+            "query": urlencode({name: value for name, value in (("run", run_id), ("only", only), ("find", find)) if value}),
+            "before": before,
+            "removed": _removed() if newest and oldest != 1 else "",
+        }
+        if only or find:
+            window = steps.window(run_id, before=before or None, only=only, find=find)
             return {**context, "lines": window.lines, "earlier": window.earlier}
         last = min(before - 1, newest) if before else newest
         begin = _begin(oldest or newest + PART)  # what retention has removed makes no parts

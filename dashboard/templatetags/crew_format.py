@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from tasks_app.domain import spans
+from tasks_app.domain import budget, spans
 from tasks_app.domain.context import Level
 from tasks_app.selectors.states import ContextUse
 
@@ -41,6 +41,12 @@ def usd(value: Decimal | float | str | None) -> str:
     except InvalidOperation:
         return "cost not reported"
     return "<$0.01" if 0 < amount < Decimal("0.01") else f"${amount:,.2f}"
+
+
+@register.filter
+def over(used: Decimal | float | None, limit: Decimal | float | None) -> float:
+    """How far `used` is above `limit`; 0, which is false, where it is not or one of them is not known."""
+    return budget.over(*(float(value) if isinstance(value, int | float | Decimal) else None for value in (used, limit)))
 
 
 COST_PARTIAL = "A process ended before it reported what its last turn cost. Its tokens are counted, its cost is not."

@@ -14,9 +14,10 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from dashboard.templatetags.crew_format import bar, context_level, lasting, minutes, span
+from dashboard.templatetags.crew_format import bar, context_level, lasting, minutes, span, span_s
 from dashboard.templatetags.crew_words import Look, look
-from tasks_app.selectors.states import ContextUse
+from tasks_app.selectors.agents import AgentCard
+from tasks_app.selectors.states import AgentState, ContextUse
 from tasks_app.selectors.worktime import Worktime
 
 register = template.Library()
@@ -99,6 +100,21 @@ def waited(time: Worktime) -> SafeString | str:
         return ""
     word = "waiting" if time.waiting else "waited"
     return format_html(' <span class="muted">· {} {} for you</span>', _lasting(time.waited_s, time.waiting), word)
+
+
+MUTED_S, QUIET_S = 120, 300
+
+
+@register.filter
+def quiet(card: AgentCard) -> str:
+    """How long a working agent has been silent, as a CSS class: nothing, `muted` after two minutes, `t-wait` after five.
+
+    Who waits for the lead, or has nothing to do, is silent for a reason that is said already.
+    """
+    if card.state is not AgentState.WORKING or card.last_event_at is None:
+        return ""
+    silent_s = span_s(card.last_event_at)
+    return "t-wait" if silent_s > QUIET_S else "muted" if silent_s > MUTED_S else ""
 
 
 @register.simple_tag

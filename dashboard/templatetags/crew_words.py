@@ -1,6 +1,7 @@
 """The fixed vocabulary: word, icon and colour of each state and kind, and the sentences built from counts."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from django import template
 from django.utils import timezone
@@ -142,16 +143,37 @@ def segments(counts: Counts) -> list[tuple[str, float, float]]:
 
 @register.filter
 def spending(team: TeamSummary) -> str:
-    """`$41.20 of $60 · 69% · warn · 1.84 M tok` (`at least $41.20 …`); above the budget `over by $2.10 · new tasks held`."""
-    budget = f" of {usd_short(team.budget_usd)}" if team.budget_usd is not None else ""
+    """`$41.20 of $60 · 69% · warn · 1.84 M tok` (`at least $41.20 …`); used up: `over by $2.10 · new tasks held`.
+
+    A safe default that holds because no budget was set is named once it is used up.
+    """
+    stand = team.stand
+    shown = stand.limit_usd if stand.over_usd else team.budget_usd
+    budget = f" of {usd_short(shown)}" if shown is not None else ""
     parts = [cost(team.used_usd, team.cost_partial) + budget]
     percent = team.percent
-    if percent is not None and percent < 100:
+    if stand.used_up:
+        parts.append(overshoot(stand.over_usd, stand.over_tokens) or "used up")
+        parts += ["new tasks held"] if team.unfinished else []
+    elif percent is not None:
         parts.append(f"{percent}%" + (" · critical" if percent >= 90 else " · warn" if percent >= 80 else ""))
-    elif team.budget_usd is not None and team.used_usd is not None and percent is not None:
-        parts.append(f"over by {usd(team.used_usd - team.budget_usd)} · new tasks held")
     parts.append(f"{tokens(team.used_tokens)} tok")
     return " · ".join(parts)
+
+
+@register.filter
+def overshoot(over_usd: float | None, over_tokens: float | None) -> str:
+    """`over by $2.10`, `over by 12 k tok`, `over by $2.10 and 12 k tok`; nothing where neither is overshot."""
+    parts = [usd(over_usd)] if over_usd else []
+    parts += [f"{tokens(over_tokens)} tok"] if over_tokens else []
+    return f"over by {' and '.join(parts)}" if parts else ""
+
+
+@register.filter
+def overshot(payload: Mapping[str, Any]) -> str:
+    """The same for what a request for more budget says; requests of older versions do not say it."""
+    usd_, tokens_ = (payload.get(f"over_{unit}") for unit in ("usd", "tokens"))
+    return overshoot(*(value if isinstance(value, int | float) else None for value in (usd_, tokens_)))
 
 
 @register.filter

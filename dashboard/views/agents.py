@@ -16,6 +16,7 @@ from dashboard.panels.transcript import Transcript
 from dashboard.views.act import Act, choose, perform
 from dashboard.views.page import Page
 from tasks_app.domain.errors import DomainError, NotFound
+from tasks_app.domain.text import clean
 from tasks_app.selectors import agents as selector
 from tasks_app.selectors import steps
 from tasks_app.selectors.agents import AgentCard
@@ -72,7 +73,8 @@ def _render(page: Page, card: AgentCard, *, problem: DomainError | None = None) 
     only = get.get("only", "") if get.get("only", "") in steps.FILTERS else ""
     before = get.get("before", "")
     upto = int(before) if before.isascii() and before.isdigit() and len(before) < 10 else 0
-    chosen = {"run": run.id if run else "", "only": only, "before": str(upto) if upto else ""}
+    find = " ".join(clean(get.get("find", "")).split())[: steps.MAX_FIND]
+    chosen = {"run": run.id if run else "", "only": only, "before": str(upto) if upto else "", "find": find}
     page.arg = args.pack(str(card.pk), chosen)
     context: dict[str, Any] = {
         "card": card,
@@ -82,8 +84,9 @@ def _render(page: Page, card: AgentCard, *, problem: DomainError | None = None) 
         "runs": runs,
         "run": run,
         "only": only,
+        "find": find,
         "filters": [("", "All"), ("tools", "Tools"), ("text", "Text"), ("errors", "Errors")],
-        "transcript": Transcript().block(run.id, only, upto, card.team_id) if run else None,
+        "transcript": Transcript().block(run.id, only, upto, card.team_id, find) if run else None,
         "messages_block": Messages().block(card.team_id, card.pk),
     }
     return page.render("pages/agent.html", context, problem=problem)

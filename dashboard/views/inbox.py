@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from dashboard.access import require_team
+from dashboard.forms import budgets as budget_forms
 from dashboard.forms import decisions as forms
 from dashboard.http import post_only
 from dashboard.panels import args
@@ -16,15 +17,18 @@ from dashboard.panels.decision import Decision
 from dashboard.panels.inbox_counts import InboxCounts
 from dashboard.panels.inbox_list import InboxList
 from dashboard.panels.structure import InboxStructure
+from dashboard.views.act import Said, tell
 from dashboard.views.page import Page
 from tasks_app.decision_kinds.registry import choice_word
 from tasks_app.domain.errors import DomainError, NotFound
 from tasks_app.domain.statuses import DecisionKind
 from tasks_app.selectors import inbox as selector
-from tasks_app.services import actions
+from tasks_app.services import actions, undo
 
 GONE = "There is no such request, or you have no access to it."
 
+ANSWERED = "answered"
+"""In the session: what this person has just answered, for the next page; it stays in its list for a moment."""
 SENT = "Sent at once: it cannot be undone."
 
 
@@ -64,7 +68,11 @@ def answer(request: HttpRequest, id: str) -> HttpResponse:
         )
     except DomainError as problem:
         return _refused(page, id, problem, forms.posted(found.item.kind, found.payload, request.POST))
-    messages.success(request, f"{choice_word(given.choice).capitalize()}: {found.item.title}. {SENT}")
+    word = choice_word(given.choice).capitalize()
+    request.session[ANSWERED] = {"id": id, "title": found.item.title, "word": word}
+    raised = budget_forms.raised(found.payload, given.data)
+    more = f" {raised}." if raised else ""
+    messages.success(request, f"{word}: {found.item.title}.{more} {SENT}")
     return _next(page)
 
 
@@ -72,12 +80,14 @@ def answer(request: HttpRequest, id: str) -> HttpResponse:
 def snooze(request: HttpRequest, id: str) -> HttpResponse:
     """Put a decision aside for some minutes; it stays counted."""
     page = Page.open(request, "inbox", id)
-    _find(page, id, act=True)
+    found = _find(page, id, act=True)
     minutes = request.POST.get("minutes", "5")
     try:
-        actions.snooze(id, minutes=int(minutes) if minutes.isascii() and minutes.isdigit() else 5, actor=page.viewer.actor)
+        span = int(minutes) if minutes.isascii() and minutes.isdigit() else 5
+        back = undo.snooze(id, minutes=span, actor=page.viewer.actor)
     except DomainError as problem:
         return _refused(page, id, problem, {})
+    tell(request, Said(f"Snoozed for {span} min: {found.item.title}.", back))
     return _next(page)
 
 
@@ -124,6 +134,7 @@ def _render(
         "counts": InboxCounts().block(teams),
         "list": InboxList().block(kind, found.item.id if found else "", teams),
         "decision": Decision().block(found.item.id, found.item.team_id) if found else None,
+        "answered": page.request.session.pop(ANSWERED, None),
         "posted": posted,
         "picked": picked,
         "kinds": list(DecisionKind),

@@ -7,18 +7,19 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_GET
 
 from dashboard.access import require_team
+from dashboard.forms import budgets as budget_forms
 from dashboard.forms import fields
 from dashboard.forms import tasks as forms
 from dashboard.http import post_only
 from dashboard.panels.task_page import Attempts, Handover, TaskActions, TaskHead
-from dashboard.views.act import Act, choose, perform
+from dashboard.views.act import Act, Said, choose, perform
 from dashboard.views.page import Page
 from tasks_app.domain.errors import DomainError, NotFound
 from tasks_app.execution import handover
 from tasks_app.execution.handover import Told
 from tasks_app.selectors import attempts as selector
 from tasks_app.selectors import look, steps
-from tasks_app.services import actions, budgets, drafts, task_edits
+from tasks_app.services import actions, budgets, drafts, task_edits, undo
 
 GONE = "There is no such task, or you have no access to it."
 FIELDS = {
@@ -48,6 +49,8 @@ def act(request: HttpRequest, pk: int) -> HttpResponse:
     team_pk = _team(page, pk, act=True)
     if "preview" in request.POST.getlist("do"):
         return _preview(request, page, pk, team_pk)
+    if raising := budget_forms.to_confirm(request.POST, old=_budget(request, pk)):
+        return _render(page, pk, team_pk, posted={**_posted(request), "raising": raising})
     return perform(
         request,
         lambda: choose(request, _acts(request, pk, page.viewer.actor))(),
@@ -103,18 +106,19 @@ def _team(page: Page, pk: int, *, act: bool = False) -> int:
 def _acts(request: HttpRequest, pk: int, actor: str) -> dict[str, Act]:
     post = request.POST
 
-    def reassign() -> str:
+    def reassign() -> Said:
         guidance = fields.text(post, "guidance")
-        actions.reassign(pk, agent_id=fields.pk(post, "agent"), guidance=guidance, start=post.get("start", "clean"), actor=actor)
-        return "Reassigned: the next attempt starts as soon as the agent is free."
+        agent, start = fields.pk(post, "agent"), post.get("start", "clean")
+        back = undo.reassign(pk, agent_id=agent, guidance=guidance, start=start, actor=actor)
+        return Said("Reassigned: the next attempt starts as soon as the agent is free.", back)
 
     def complete() -> str:
         actions.complete_by_hand(pk, note=fields.text(post, "note"), actor=actor)
         return "Completed by hand."
 
-    def cancel() -> str:
-        actions.cancel(pk, why=fields.text(post, "why"), actor=actor)
-        return "Cancelled. What depends on it stays blocked."
+    def cancel() -> Said:
+        back = undo.cancel(pk, why=fields.text(post, "why"), actor=actor)
+        return Said("Cancelled. What depends on it stays blocked.", back)
 
     def reopen() -> str:
         actions.reopen(pk, why=fields.text(post, "why"), actor=actor)
@@ -135,12 +139,14 @@ def _settings(request: HttpRequest, pk: int, actor: str) -> dict[str, Act]:
     post = request.POST
 
     def budget() -> str:
+        change = budget_forms.read(post, old=_budget(request, pk))
         budgets.set_task(pk, usd=fields.money(post, "usd"), tokens=fields.count(post, "tokens"), actor=actor)
-        return "The budget is set."
+        return f"The budget is set: {change}."
 
     def run_budget() -> str:
+        change = budget_forms.read(post, old=_budget(request, pk))
         budgets.set_task_runs(pk, usd=fields.money(post, "usd"), tokens=fields.count(post, "tokens"), actor=actor)
-        return "The budget of each attempt is set; it holds from the next one on."
+        return f"The budget of each attempt is set: {change}. It holds from the next one on."
 
     def revoke() -> str:
         rule = fields.pk(post, "rule")
@@ -165,6 +171,16 @@ def _settings(request: HttpRequest, pk: int, actor: str) -> dict[str, Act]:
         "up": move(True),
         "down": move(False),
     }
+
+
+def _budget(request: HttpRequest, pk: int) -> tuple[budget_forms.Amount, budget_forms.Amount]:
+    """Return what the budget that the form is about allows now, in USD and in tokens; None: no limit of its own."""
+    found = selector.page(pk) if request.POST.get("do") in ("budget", "run_budget") else None
+    if found is None:
+        return budget_forms.NONE
+    if request.POST.get("do") == "budget":
+        return found.budget_usd, found.budget_tokens
+    return found.run_budget_usd, found.run_budget_tokens
 
 
 def _needs(request: HttpRequest, pk: int, actor: str) -> dict[str, Act]:

@@ -8,11 +8,12 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_GET
 
 from dashboard.access import team_at
+from dashboard.forms import budgets as budget_forms
 from dashboard.forms import fields
 from dashboard.http import post_only
 from dashboard.panels import args, pages
 from dashboard.panels.agents import AgentSet
-from dashboard.panels.board import VIEWS, Filter
+from dashboard.panels.board import KINDS, VIEWS, Filter
 from dashboard.panels.messages import Messages
 from dashboard.panels.team_head import TeamBar
 from dashboard.templatetags.crew_format import plural
@@ -56,6 +57,8 @@ def act(request: HttpRequest, slug: str) -> HttpResponse:
     """Pause, resume, stop, or change the budget of a team."""
     page = Page.open(request, "team", slug)
     found = find(page, slug, act=True)
+    if raising := budget_forms.to_confirm(request.POST, **_budget(request, found)):
+        return render(page, found, Filter(), posted={**_posted(request), "raising": raising})
     return perform(
         request,
         lambda: choose(request, _acts(request, found, page.viewer.actor))(),
@@ -93,14 +96,16 @@ def _acts(request: HttpRequest, found: selector.Identity, actor: str) -> dict[st
         return f"{found.name} is stopped. {plural(count, 'open attempt')} will end; their tasks go back to the queue."
 
     def budget() -> str:
+        change = budget_forms.read(request.POST, **_budget(request, found))
         usd, tokens = fields.money(request.POST, "usd"), fields.count(request.POST, "tokens")
         budgets.set_team(found.pk, usd=usd, tokens=tokens, actor=actor)
-        return "The budget is set."
+        return f"The budget is set: {change}."
 
     def run_budget() -> str:
+        change = budget_forms.read(request.POST, **_budget(request, found))
         usd, tokens = fields.money(request.POST, "usd"), fields.count(request.POST, "tokens")
         budgets.set_team_runs(found.pk, usd=usd, tokens=tokens, actor=actor)
-        return "The budget of each attempt is set; it holds from the next one on."
+        return f"The budget of each attempt is set: {change}. It holds from the next one on."
 
     def archive() -> str:
         team_service.archive(found.pk, actor=actor)
@@ -112,6 +117,16 @@ def _acts(request: HttpRequest, found: selector.Identity, actor: str) -> dict[st
 
     acts = {"pause": pause, "resume": resume, "stop": stop, "archive": archive, "restore": restore}
     return acts | {"budget": budget, "run_budget": run_budget}
+
+
+def _budget(request: HttpRequest, found: selector.Identity) -> dict[str, Any]:
+    """Return which budget the form is about: what holds now, and what would hold without one."""
+    team = selector.summaries([found.pk])[found.pk]
+    if request.POST.get("do") == "budget":
+        return {"old": (team.budget_usd, team.budget_tokens), "unset": budget_forms.TEAM}
+    if request.POST.get("do") == "run_budget":
+        return {"old": (team.run_budget.get("usd"), team.run_budget.get("tokens"))}
+    return {"old": budget_forms.NONE}
 
 
 def _posted(request: HttpRequest) -> dict[str, Any]:
@@ -139,6 +154,7 @@ def render(
         "members": attempts.members(found.pk),
         "can_add": page.viewer.can_act(found.pk),
         "filter": chosen,
+        "kinds": list(KINDS.items()),
         "views": [(view, replace(chosen, view=view, column="", everything=False).query) for view in VIEWS],
         "posted": posted,
     }

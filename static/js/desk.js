@@ -57,7 +57,7 @@
     if (form) failed(form, "the server cannot be reached");
   });
   document.addEventListener("htmx:after:request", (event) => {
-    const form = event.target.closest?.("[data-answer]");
+    const form = event.target.closest?.("[data-answer],[data-next]");
     if (!form) return;
     const status = event.detail?.ctx?.response?.raw?.status ?? event.detail?.ctx?.response?.status ?? 0;
     if (status >= 500) failed(form, "server error");
@@ -86,6 +86,7 @@
       why?.setAttribute("tabindex", "-1");
       why?.focus();
     }
+    document.querySelector("#main [data-safe]")?.focus(); // what asks "are you sure?" begins at the safe way out
     if (!answered) return;
     answered = false;
     scrollTo(0, 0); // what was answered and what is next are both at the top
@@ -115,6 +116,10 @@
     for (const menu of menus()) if (!menu.contains(event.target)) menu.open = false;
   });
 
+  // What can wait until the page stands.
+  const later = document.documentElement.dataset.later;
+  if (later) (window.requestIdleCallback ?? setTimeout)(() => import(later));
+
   new MutationObserver(arm).observe(document.getElementById("main") ?? document.body, {
     subtree: true, childList: true, attributes: true, attributeFilter: ["data-payload"],
   });
@@ -126,7 +131,7 @@
 (() => {
   const log = () => document.querySelector("[data-log]");
   const button = () => document.getElementById("follow");
-  let following = true, seen = 0;
+  let following = true, seen = 0, aloud = false;
   const atEnd = (node) => node.scrollHeight - node.scrollTop - node.clientHeight < 40;
   const count = (node) => node.querySelectorAll(".step").length;
   const put = (node, text) => { if (node.textContent !== text) node.textContent = text; };  // an equal text would wake the observer again
@@ -137,6 +142,9 @@
       put(button(), following ? "Follow: on" : "Follow: off");
       button().setAttribute("aria-pressed", String(following));
     }
+    const voice = document.getElementById("aloud"), way = aloud ? "polite" : "off";
+    if (voice) { voice.hidden = false; voice.setAttribute("aria-pressed", String(aloud)); }
+    if (node && node.getAttribute("aria-live") !== way) node.setAttribute("aria-live", way); // a frame has set it back
     if (!node || !line) return;
     const fresh = Math.max(0, count(node) - seen);
     line.hidden = following || !fresh;
@@ -153,6 +161,7 @@
   document.addEventListener("click", (event) => {
     if (event.target.closest("#follow")) following = !following;
     else if (event.target.closest("#jump")) following = true;
+    else if (event.target.closest("#aloud")) { aloud = !aloud; show(); return; }
     else return;
     if (following) toEnd();
     show();

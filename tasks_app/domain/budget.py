@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
 from typing import Final
 
@@ -46,6 +47,30 @@ class Limit:
     def left(self) -> float:
         """What may still be used; never below 0."""
         return max(0.0, self.limit - self.used)
+
+
+def over(used: float | None, limit: float | None) -> float:
+    """Return how far `used` is above `limit`, in their unit; 0 where it is not, or where one of them is not known."""
+    return max(0.0, round(float(used) - float(limit), 6)) if used is not None and limit is not None else 0.0
+
+
+@dataclass(frozen=True)
+class Stand:
+    """How a team stands with its own budgets: the limits that hold, and by how much each is overshot (0: not)."""
+
+    limit_usd: float
+    limit_tokens: int
+    over_usd: float
+    over_tokens: int
+    used_up: bool  # one of them: then no new task starts
+
+
+def of_team(used_usd: float, used_tokens: int, usd: Decimal | None, tokens: int | None) -> Stand:
+    """Return how a team stands with its budgets; where none is set (None) the safe default holds."""
+    limit_usd = float(usd) if usd is not None else DEFAULT_TEAM_USD
+    limit_tokens = tokens or DEFAULT_TEAM_TOKENS
+    used_up = used_usd >= limit_usd or used_tokens >= limit_tokens
+    return Stand(limit_usd, limit_tokens, over(used_usd, limit_usd), int(over(used_tokens, limit_tokens)), used_up)
 
 
 def level(used: float, limit: float) -> Level:

@@ -31,6 +31,7 @@ class EventKind(StrEnum):
     TASK_FORKED = "task.forked"
     TASK_REOPENED = "task.reopened"
     TASK_CANCELLED = "task.cancelled"
+    TASK_UNDONE = "task.undone"
     RUN_STARTED = "run.started"
     RUN_STEPS = "run.steps"
     RUN_PARKED = "run.parked"
@@ -94,6 +95,7 @@ EVENT_DATA: dict[EventKind, str] = {
     EventKind.TASK_FORKED: "to, attempt, step, files, guidance",
     EventKind.TASK_REOPENED: "why",
     EventKind.TASK_CANCELLED: "why",
+    EventKind.TASK_UNDONE: "what",
     EventKind.RUN_STARTED: "fence, worker, resumed",
     EventKind.RUN_STEPS: "first, last",
     EventKind.RUN_PARKED: "reason",
@@ -126,7 +128,7 @@ EVENT_DATA: dict[EventKind, str] = {
     EventKind.CHECKPOINT_DELETED: "name",
     EventKind.FILES_REWOUND: "attempt, step, count, before, to",
     EventKind.FILES_REWIND_UNDONE: "count, before, to",
-    EventKind.BUDGET_LEVEL: "scope, level, used, limit, unit",
+    EventKind.BUDGET_LEVEL: "scope, level, used, limit, over, unit",
     EventKind.BUDGET_CHANGED: "scope, new",
     EventKind.LEAD_WOKEN: "agent, decisions",
     EventKind.AGENT_ADDED: "name, role",

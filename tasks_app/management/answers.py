@@ -10,7 +10,7 @@ from tasks_app.decision_kinds import registry
 from tasks_app.domain.errors import Invalid, Problems
 from tasks_app.domain.statuses import DecisionKind
 from tasks_app.domain.text import one_line, strip_ansi
-from tasks_app.management import ways
+from tasks_app.management import ways, words
 from tasks_app.management.words import COMMAND
 from tasks_app.selectors.inbox import Detail, Item
 
@@ -154,7 +154,18 @@ def _content(kind: DecisionKind, payload: Mapping[str, Any]) -> list[str]:
         given = json.dumps(payload.get("input"), ensure_ascii=False, indent=2)
         rule = [f"  rule on offer: {one_line(str(payload['rule']), 200)}"] if payload.get("rule") else []
         return [f"{payload.get('tool')}:", *_text(given), *rule]
+    if kind is DecisionKind.BUDGET:
+        return [f"  {_budget(payload)}"]
     return _text(json.dumps(payload, ensure_ascii=False, indent=2))
+
+
+def _budget(payload: Mapping[str, Any]) -> str:
+    """`$21.00 of $20.00 used, over by $1.00`."""
+    used, limit = ([float(payload.get(f"{name}_{unit}") or 0) for unit in ("usd", "tokens")] for name in ("used", "limit"))
+    in_usd = bool(limit[0])
+    text = f"${used[0]:,.2f} of ${limit[0]:,.2f} used" if in_usd else f"{used[1]:,.0f} of {limit[1]:,.0f} tokens used"
+    over = words.overshoot(float(payload.get("over_usd") or 0), float(payload.get("over_tokens") or 0))
+    return ", ".join([text, *([over] if over else [])])
 
 
 def _question(question: Mapping[str, Any]) -> list[str]:

@@ -80,6 +80,7 @@ def as_json(status: Status) -> dict[str, Any]:
             "cost_partial": team.cost_partial,
             "budget_usd": team.budget_usd,
             "budget_tokens": team.budget_tokens,
+            **_stand_json(team),
             "on_pace_for_usd": team.pace_usd(status.now),
             "on_pace_for_tokens": team.pace_tokens(status.now),
         },
@@ -99,6 +100,12 @@ def as_json(status: Status) -> dict[str, Any]:
             for item in status.waiting
         ],
     }
+
+
+def _stand_json(team: TeamSummary) -> dict[str, Any]:
+    stand = team.stand
+    over = {"over_budget_usd": stand.over_usd, "over_budget_tokens": stand.over_tokens}
+    return {**over, "new_tasks_held": stand.used_up and team.unfinished}
 
 
 def as_text(status: Status) -> RenderableType:
@@ -158,14 +165,24 @@ def _header(status: Status) -> Text:
     team, counts = status.team, status.team.counts
     least = "at least " if team.cost_partial else ""
     money = f"{least}${team.used_usd:.2f}" if team.used_usd is not None else "cost unknown"
-    budget = f" of ${team.budget_usd:.2f}" if team.budget_usd is not None else ""
+    limit = team.stand.limit_usd if team.stand.over_usd else team.budget_usd
+    budget = f" of ${limit:.2f}" if limit is not None else ""
     facts = [f"{counts.done} of {counts.total} tasks completed", f"{words.tokens(team.used_tokens)} tokens", money + budget]
-    facts += _on_pace_for(team, status.now)
+    facts += _used_up(team) or _on_pace_for(team, status.now)
     if team.waiting:
         facts.insert(1, f"{team.waiting} waiting for you")
     rehearsal = "   Rehearsal: replies are scripted" if team.rehearsal else ""
     head = Text.assemble((one_line(team.name, 120), "bold"), f"  {team.slug}  {words.team(team)}", (rehearsal, "dim"))
     return Text("\n").join([head, Text(" · ".join(facts), style="dim")])
+
+
+def _used_up(team: TeamSummary) -> list[str]:
+    """How far a budget of the team was overshot, and what follows from it; nothing while it is not used up."""
+    stand = team.stand
+    if not stand.used_up:
+        return []
+    held = ["new tasks held"] if team.unfinished else []
+    return [words.overshoot(stand.over_usd, stand.over_tokens) or "budget used up", *held]
 
 
 def _on_pace_for(team: TeamSummary, now: dt.datetime) -> list[str]:

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from django.utils import timezone
 
+from tasks_app.domain import budget
 from tasks_app.domain.spans import span
 from tasks_app.domain.statuses import REASON_WORD
 from tasks_app.domain.text import mask_secrets, one_line, strip_ansi
@@ -50,6 +52,7 @@ def as_json(view: View) -> dict[str, Any]:
             for one in page.criteria
         ],
         "unmet": list(page.unmet),
+        **_budget_json(page.budget_usd, page.budget_tokens, page.card.used_usd, page.card.used_tokens),
         "depends_on": [{"id": one.label, "title": one.title, "status": one.status.value} for one in page.needs],
         "unblocks": [one.label for one in page.dependants],
         "guidance": mask_secrets(page.guidance) or None,
@@ -73,9 +76,28 @@ def _attempt_json(one: Attempt) -> dict[str, Any]:
         "tokens": one.tokens,
         "cost_usd": one.cost_usd,
         "cost_partial": one.cost_partial,
+        **_budget_json(one.budget_usd, one.budget_tokens, one.cost_usd, one.tokens),
         "changed": one.changed or None,
         "criteria_met": one.met,
     }
+
+
+def _budget_json(usd: Decimal | None, tokens: int | None, used_usd: Decimal | None, used_tokens: int) -> dict[str, Any]:
+    money, count = _over(usd, tokens, used_usd, used_tokens)
+    return {"budget_usd": usd, "budget_tokens": tokens, "over_budget_usd": money, "over_budget_tokens": count}
+
+
+def _over(usd: Decimal | None, tokens: int | None, used_usd: Decimal | None, used_tokens: int) -> tuple[float, int]:
+    limit, spent = (float(value) if value is not None else None for value in (usd, used_usd))
+    return budget.over(spent, limit), int(budget.over(used_tokens, tokens))
+
+
+def _used(usd: Decimal | None, tokens: int | None, used_usd: Decimal | None, used_tokens: int) -> str:
+    """What was used of a budget, and how far it was overshot; nothing where there is none."""
+    parts = [f"${used_usd or 0:.2f} of ${usd:.2f}"] if usd is not None else []
+    parts += [f"{words.tokens(used_tokens)} of {words.tokens(tokens)} tokens"] if tokens else []
+    over = words.overshoot(*_over(usd, tokens, used_usd, used_tokens))
+    return " · ".join([f"budget: {' and '.join(parts)}", *([over] if over else [])]) if parts else ""
 
 
 def as_lines(view: View) -> Iterator[str]:
@@ -84,6 +106,8 @@ def as_lines(view: View) -> Iterator[str]:
     yield f"{card.label} {one_line(card.title, 200)}"
     yield status.task_words(card)
     yield f"attempts: {words.attempts(card)}"
+    if used := _used(view.page.budget_usd, view.page.budget_tokens, card.used_usd, card.used_tokens):
+        yield used
     yield f"for {card.assignee or (f'any {card.role}' if card.role else 'any agent')}"
     if view.page.description:
         yield from ("", *_text(view.page.description))
@@ -128,6 +152,8 @@ def _attempt(one: Attempt) -> Iterator[str]:
     facts += [f"{words.tokens(one.tokens)} tokens", cost, *([one.changed] if one.changed else [])]
     ended = REASON_WORD.get(one.reason, "") if one.reason not in ("", "done") else ""
     yield f"{one.number}. {one.agent}: {one.status.value}{f', {ended}' if ended else ''} · {' · '.join(facts)}"
+    if used := _used(one.budget_usd, one.budget_tokens, one.cost_usd, one.tokens):
+        yield f"   {used}"
     why = str(one.dossier.get("error") or one.detail)
     if why:
         yield f"   {one_line(mask_secrets(why), WIDTH)}"

@@ -43,6 +43,13 @@ def tokens(count: int | None) -> str:
     return f"{count / 1000:.0f} k" if count < 999_500 else f"{count / 1_000_000:.1f} M"
 
 
+def overshoot(over_usd: float, over_tokens: float) -> str:
+    """Return `over by $2.10`, `over by 12 k tokens` or both; nothing where neither budget is overshot."""
+    parts = [f"${over_usd:.2f}"] if over_usd else []
+    parts += [f"{tokens(int(over_tokens))} tokens"] if over_tokens else []
+    return f"over by {' and '.join(parts)}" if parts else ""
+
+
 def team(found: TeamSummary) -> str:
     """Return how a team stands, as its page says it: `Done`, `Waiting for you, paused`."""
     more = [] if found.status is TeamStatus.ACTIVE else [found.status.value]

@@ -135,11 +135,13 @@ LEVELS: Mapping[str, str] = {
 
 def _budget_level(entry: Entry) -> Said:
     used, limit = float(entry.data.get("used") or 0), float(entry.data.get("limit") or 0)
-    amounts = f"${used:,.2f} of ${limit:,.2f}" if entry.data.get("unit") == "usd" else f"{used:,.0f} of {limit:,.0f} tokens"
+    past, in_usd = float(entry.data.get("over") or 0), entry.data.get("unit") == "usd"
+    over = f", over by ${past:,.2f}" if in_usd else f", over by {past:,.0f} tokens"
+    amounts = f"${used:,.2f} of ${limit:,.2f}" if in_usd else f"{used:,.0f} of {limit:,.0f} tokens"
     return say(
         "{agent} has used {amounts}{percent}, the budget of the {scope}{level}",
         amounts=amounts,
-        percent=f" ({used * 100 / limit:.0f} %)" if limit > 0 else "",
+        percent=f" ({used * 100 / limit:.0f} %{over if past else ''})" if limit > 0 else "",
         scope=str(entry.data.get("scope", "run")).replace("run", "attempt"),
         level=LEVELS.get(str(entry.data.get("level")), ""),
     )
@@ -199,9 +201,17 @@ def _lead_woken(entry: Entry) -> Said:
     return say("The lead agent {name} was woken for {requests}", name=entry.data.get("agent") or "", requests=asked_for)
 
 
+UNDONE: Mapping[str, str] = {
+    "cancelled": "{who} took the cancelling of {task} back",
+    "reassigned": "{who} took back that {task} was given out again",
+}
+
+
 def _note(entry: Entry) -> Said:
     """Services write two kinds of note: what an agent reports of its task, and how long a request is snoozed."""
     words = str(entry.data.get("text", ""))
+    if entry.decision and words == "awake again":
+        return about("{who} ended the snooze of REQUEST")(entry)
     if entry.decision:
         return about("{who} put off REQUEST", "text")(entry)
     _, _, status = words.partition("reports: ")
@@ -231,6 +241,7 @@ SENTENCES: Mapping[str, Say] = {
     EventKind.TASK_REASSIGNED: _task_reassigned,
     **fork_sentences.SENTENCES,
     EventKind.TASK_REOPENED: because("{who} reopened {task}", "why"),
+    EventKind.TASK_UNDONE: lambda e: say(UNDONE.get(str(e.data.get("what")), "{who} took back what was done with {task}")),
     EventKind.TASK_CANCELLED: because("{who} cancelled {task}", "why"),
     EventKind.RUN_STARTED: _run_started,
     EventKind.RUN_STEPS: _run_steps,

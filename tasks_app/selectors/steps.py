@@ -5,12 +5,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Min, Q
+from django.db.models import Min, Q, TextField
+from django.db.models.functions import Cast
 
 from tasks_app.domain.statuses import RunStatus, StepKind
 from tasks_app.models import Run, Step
 
 WINDOW = 200
+MAX_FIND = 80
+"""So many characters of what is looked for are taken."""
 FILTERS: Mapping[str, Q] = {
     "": Q(),
     "text": Q(kind__in=[StepKind.SAID.value, StepKind.THOUGHT.value, StepKind.PROMPT.value, StepKind.RESULT.value]),
@@ -94,12 +97,14 @@ def calls(run_id: str) -> int:
     return Step.objects.filter(run_id=run_id, kind=StepKind.TOOL_CALL.value).count()
 
 
-def window(run_id: str, *, before: int | None = None, only: str = "", limit: int = WINDOW) -> Window:
-    """Return the last `limit` steps (before step `before`) that pass the filter `only`; two queries.
+def window(run_id: str, *, before: int | None = None, only: str = "", find: str = "", limit: int = WINDOW) -> Window:
+    """Return the last `limit` steps (before step `before`) that pass `only` and hold every word of `find`; two queries.
 
-    Silent steps (they carry only figures) are left out.
+    Silent steps (they carry only figures) are left out. What a tool was called with counts as words of its step.
     """
     found = Step.objects.filter(FILTERS.get(only, Q()), run_id=run_id).exclude(data__has_key="silent")
+    for word in find.split():
+        found = found.annotate(given=Cast("data", TextField())).filter(Q(text__icontains=word) | Q(given__icontains=word))
     rows = list((found.filter(seq__lt=before) if before is not None else found).order_by("-seq")[: limit + 1])
     more, rows = len(rows) > limit, list(reversed(rows[:limit]))
     tools = _tools(run_id, [row.tool_use_id for row in rows if row.kind == StepKind.TOOL_RESULT and row.tool_use_id])

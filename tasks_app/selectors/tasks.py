@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from tasks_app.selectors.states import DerivedTask
 
 
+REVIEW = "review"
+"""The kind of a task that judges another one; that of any other is its type."""
+
+
 @dataclass(frozen=True)
 class Link:
     """Another task, as far as a link needs it."""
@@ -85,6 +89,7 @@ class TaskCard:
     over: bool
     attention: bool  # in progress, but nobody works on it
     reviewed_in: str  # label of the task in which another agent judges it; empty: none
+    kind: str  # its type, or `review` where it judges another one
 
     @property
     def in_review(self) -> bool:
@@ -217,9 +222,8 @@ def _obstacles(facts: _Facts, blocked_by: tuple[Blocker[int], ...]) -> tuple[Obs
 
 
 def _card(task: "DerivedTask", facts: _Facts, blocked_by: tuple[Blocker[int], ...]) -> TaskCard:
-    crew = facts.crews[task.team_id]
+    crew, state = facts.crews[task.team_id], TaskState(task.state)
     agent_pk, run = facts.runs.get(task.pk, (None, None))
-    state = TaskState(task.state)
     return TaskCard(
         pk=task.pk,
         team_id=task.team_id,
@@ -255,4 +259,5 @@ def _card(task: "DerivedTask", facts: _Facts, blocked_by: tuple[Blocker[int], ..
         and task.reviewed_in is None
         and (run is None or (run.status is RunStatus.RUNNING and not run.alive)),
         reviewed_in=task_label(task.reviewed_in) if task.reviewed_in else "",
+        kind=REVIEW if task.review_of_id else task.type,
     )

@@ -8,7 +8,8 @@ from typing import Any
 
 from django.db.models import Count, Q
 
-from tasks_app.domain.budget import PACE_MIN_S
+from tasks_app.domain.budget import PACE_MIN_S, Stand
+from tasks_app.domain.budget import of_team as budget_of_team
 from tasks_app.domain.context import Level
 from tasks_app.domain.estimate import Course
 from tasks_app.domain.statuses import TaskStatus, TeamStatus
@@ -75,6 +76,11 @@ class TeamSummary:
         if self.budget_usd and self.used_usd is not None:
             return int(self.used_usd * 100 / self.budget_usd)
         return self.used_tokens * 100 // self.budget_tokens if self.budget_tokens else None
+
+    @property
+    def stand(self) -> Stand:
+        """How it stands with the budgets of its own that hold."""
+        return budget_of_team(float(self.used_usd or 0), self.used_tokens, self.budget_usd, self.budget_tokens)
 
     @property
     def unfinished(self) -> bool:

@@ -48,15 +48,22 @@ class Reading:
     used: float
     limit: float
 
+    @property
+    def over(self) -> float:
+        """How far the limit was overshot when the brake took hold: at most by one response of each who spends it."""
+        return budget.over(self.used, self.limit)
+
 
 Row = tuple[str, str, float, float]
 """Scope, unit, used, limit."""
 
 
 def _shared_limits(team: Team) -> list[Row]:
-    usd = float(team.budget_usd) if team.budget_usd is not None else budget.DEFAULT_TEAM_USD
-    tokens = team.budget_tokens or budget.DEFAULT_TEAM_TOKENS
-    found = [("team", "usd", float(team.used_usd), usd), ("team", "tokens", float(team.used_tokens), float(tokens))]
+    own = budget.of_team(float(team.used_usd), team.used_tokens, team.budget_usd, team.budget_tokens)
+    found = [
+        ("team", "usd", float(team.used_usd), own.limit_usd),
+        ("team", "tokens", float(team.used_tokens), float(own.limit_tokens)),
+    ]
     if not team.rehearsal:
         today = ServerDay.objects.filter(day=_today()).first() or ServerDay(day=_today())
         found.append(("server", "usd", float(today.used_usd), settings.DAY_USD + float(today.raised_usd)))
@@ -151,6 +158,7 @@ def note_level(run_id: str, reading: Reading) -> bool:
             "level": reading.level.value,
             "used": reading.used,
             "limit": reading.limit,
+            "over": reading.over,
             "unit": reading.unit,
         },
     )
@@ -159,16 +167,10 @@ def note_level(run_id: str, reading: Reading) -> bool:
 
 def payload(run_id: str, reading: Reading) -> dict[str, object]:
     """Return what a `budget` decision shows."""
-    shown: dict[str, object] = {
-        "scope": reading.scope,
-        "used_usd": None,
-        "limit_usd": None,
-        "used_tokens": None,
-        "limit_tokens": None,
-    }
-    shown[f"used_{reading.unit}"] = reading.used
-    shown[f"limit_{reading.unit}"] = reading.limit
-    return {**shown, "run": run_id}
+    shown: dict[str, object] = {f"{name}_{unit}": None for unit in ("usd", "tokens") for name in ("used", "limit", "over")}
+    for name in ("used", "limit", "over"):
+        shown[f"{name}_{reading.unit}"] = getattr(reading, name)
+    return {"scope": reading.scope, **shown, "run": run_id}
 
 
 @transaction.atomic

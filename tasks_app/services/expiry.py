@@ -46,3 +46,13 @@ def snooze(decision_id: str, *, minutes: int, actor: str) -> None:
         raise Invalid("Snooze for 1 minute to 24 hours.", field="minutes")
     Decision.objects.filter(pk=decision_id).update(snoozed_until=timezone.now() + timedelta(minutes=minutes))
     decisions.append_event(EventKind.NOTE, decision, actor=actor, data={"text": f"snoozed for {minutes} min"})
+
+
+@transaction.atomic
+def wake_up(decision_id: str, *, actor: str) -> None:
+    """End a snooze. Raises as for an answer where the request is closed; one that is awake stays so."""
+    events.lock(decisions.get(decision_id).team_id)
+    decision = decisions.get(decision_id)
+    decisions.must_be_open(decision)
+    if Decision.objects.filter(pk=decision_id, snoozed_until__isnull=False).update(snoozed_until=None):
+        decisions.append_event(EventKind.NOTE, decision, actor=actor, data={"text": "awake again"})

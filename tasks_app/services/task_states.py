@@ -1,7 +1,8 @@
-"""Puts a task back to where a checkpoint says it stood: the one change of status that may go any way."""
+"""Puts a task back to where it stood, by a checkpoint or for an undo: the one change of status that may go any way."""
 
 import datetime as dt
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from tasks_app.domain.checkpoint import TaskState
@@ -30,6 +31,23 @@ def put_back(team_id: int, state: TaskState, *, assignee_id: int | None) -> int:
         **changes,
     )
     return found.values_list("pk", flat=True)[0] if landed else 0
+
+
+KEPT = ("assignee_id", "guidance", "start_from", "fork", "failed", "held", "not_before", "attempts_allowed")
+"""What cancelling a queued task or giving it out again changes besides its status."""
+
+
+def standing(task: Task) -> dict[str, Any]:
+    """Return how a queued task stands, as plain JSON values, for `take_back`."""
+    found = {name: getattr(task, name) for name in KEPT}
+    return found | {"not_before": task.not_before.isoformat() if task.not_before else None}
+
+
+def take_back(task_id: int, was: Mapping[str, Any], *, source: TaskStatus) -> bool:
+    """Put a task that is in `source` back into the queue as it stood (`standing`); returns whether it was there."""
+    changes = {name: was[name] for name in KEPT} | {"not_before": _moment(was["not_before"])}
+    landed = Task.objects.filter(pk=task_id, status=source.value).update(status=TaskStatus.PENDING.value, **changes)
+    return bool(landed)
 
 
 def _moment(text: str | None) -> dt.datetime | None:

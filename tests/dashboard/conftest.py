@@ -59,3 +59,9 @@ def words_of(response):
     """Return the page's text without tags, white space collapsed."""
     html = re.sub(r"<(script|style|title)[^>]*>.*?</\1>", " ", response.content.decode(), flags=re.DOTALL)
     return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+
+def hidden_of(response, id):
+    """Return the hidden fields inside the element of that id, up to the end of its form."""
+    part = response.content.decode().partition(f'id="{id}"')[2].partition("</form>")[0]
+    return dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', part))

@@ -128,7 +128,7 @@ def test_an_agent_is_stopped_and_works_again(act, agent):
 
 def test_an_agent_can_be_stopped_until_its_team_has_nothing_left_to_do(desk, team, agent, task):
     def offered():
-        return "Stop the agent" in html_of(desk.get(reverse("agent", args=[agent.pk])))
+        return "Stop ada?" in html_of(desk.get(reverse("agent", args=[agent.pk])))
 
     assert offered()
     type(team).objects.filter(pk=team.pk).update(ended_at=make.ago(minutes=1))

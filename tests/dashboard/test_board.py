@@ -87,13 +87,34 @@ def test_a_filter_leaves_only_what_matches(board, team, view):
         assert "Other thing" not in text
 
 
+@pytest.mark.parametrize("view", ["", "&view=table"])
+def test_a_filter_by_kind_leaves_only_tasks_of_that_kind(board, team, view):
+    task = make.TaskFactory(team=team, title="Billing page")
+    make.TaskFactory(team=team, title="Judge it", review_of=task)
+    make.TaskFactory(team=team, title="Choose who", type="lead")
+    titles = {"agent": "Billing page", "review": "Judge it", "lead": "Choose who"}
+    for kind, title in titles.items():
+        text = words_of(board(f"?kind={kind}{view}"))
+        assert [one for one in titles.values() if one in text] == [title]
+    assert "Judge it" in words_of(board("?kind=nonsense" + view)), "what no filter knows hides nothing"
+
+
+def test_every_link_of_a_filtered_board_keeps_the_filter(board, team):
+    for _ in range(12):
+        make.TaskFactory(team=team, done=True, title="Part")
+    html = html_of(board("?q=part&kind=agent"))
+    assert 'href="?q=part&amp;kind=agent&amp;col=done"' in html
+    assert '<a href="?view=table&amp;q=part&amp;kind=agent">All 12 as a table</a>' in html
+    assert 'href="?view=table">Clear filters</a>' in html_of(board("?q=part&view=table"))
+
+
 def test_a_filter_that_matches_nothing_says_so(board, team):
     make.TaskFactory(team=team)
     assert "No task matches. Clear filters" in words_of(board("?q=nothing-like-it&view=table"))
 
 
 def test_a_filter_survives_as_a_query_string_and_nonsense_in_it_is_ignored():
-    chosen = Filter(view="table", text="a b", agent="ada", hide_done=True, column="failed")
+    chosen = Filter(view="table", text="a b", agent="ada", kind="review", hide_done=True, column="failed")
     assert Filter.parse(chosen.query) == chosen
     assert Filter.parse("view=zz&col=zz&hide=2&q=" + "x" * 500) == Filter(text="x" * 200)
 

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from tasks_app.models import Run, Step
 from tests import factories as make
-from tests.dashboard.conftest import words_of
+from tests.dashboard.conftest import html_of, words_of
 
 REMOVED = "Steps older than 30 days were removed."
 
@@ -53,3 +53,31 @@ def test_an_attempt_that_has_not_begun_says_so(desk, run):
     Run.objects.filter(pk=run.pk).update(last_seq=0)
     Step.objects.filter(run=run).delete()
     assert "Nothing yet." in words(desk, run)
+
+
+def test_words_are_found_in_what_was_said_and_in_what_a_tool_was_called_with(desk, run):
+    call = {"input": {"command": "pytest -k DST"}}
+    make.StepFactory(run=run, seq=51, kind="tool_call", text="Bash", data=call, tool_use_id="t")
+    Run.objects.filter(pk=run.pk).update(last_seq=51)
+    assert "Word 7." in words(desk, run, find="word 7")
+    assert "Word 8." not in words(desk, run, find="WORD 7")
+    found = words(desk, run, find="dst pytest")
+    assert "pytest -k DST" in found
+    assert "Word 1." not in found
+    assert "pytest -k DST" not in words(desk, run, find="dst", only="text")
+
+
+def test_what_is_not_there_says_so_and_every_link_keeps_the_words(desk, run):
+    page = desk.get(reverse("agent", args=[run.agent_id]), {"run": run.pk, "find": "no & such"})
+    assert "No step matches. Clear filters" in words_of(page)
+    assert f'href="?run={run.pk}&amp;only=tools&amp;find=no%20%26%20such"' in html_of(page)
+    assert 'value="no &amp; such"' in html_of(page)
+
+
+@pytest.mark.parametrize(("minutes", "word", "css"), [(1, False, ""), (3, False, "muted"), (6, True, "t-wait")])
+def test_a_working_agent_that_is_silent_is_quiet_after_five_minutes(desk, team, minutes, word, css):
+    open_ = make.RunFactory(task__team=team, agent__team=team)
+    type(open_.agent).objects.filter(pk=open_.agent_id).update(last_event_at=make.ago(minutes=minutes))
+    page = desk.get(reverse("agent", args=[open_.agent_id]))
+    assert (f'<dd class="{css}">' in html_of(page), "quiet · " in words_of(page)) == (True, word)
+    assert (" quiet " in words_of(desk.get(reverse("team", args=["atlas"])))) is word

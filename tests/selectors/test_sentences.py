@@ -44,6 +44,7 @@ DATA: dict[EventKind, dict[str, Any]] = {
     EventKind.CHECKPOINT_SAVED: {"name": "before the merge", "checkpoint": "k12345678"},
     EventKind.CHECKPOINT_RESTORED: {"name": "before the merge", "changes": "2 tasks go back to the queue"},
     EventKind.CHECKPOINT_DELETED: {"name": "before the merge"},
+    EventKind.TASK_UNDONE: {"what": "cancelled"},
     EventKind.BUDGET_LEVEL: {"scope": "task", "level": "wrap_up", "used": 4.1, "limit": 5, "unit": "usd"},
     EventKind.BUDGET_CHANGED: {"scope": "task", "new": "+5 USD"},
     EventKind.AGENT_ADDED: {"name": "ada", "role": "builder"},
@@ -126,6 +127,11 @@ def test_every_kind_is_told_when_nothing_else_is_known(kind: EventKind) -> None:
             EventKind.BUDGET_LEVEL,
             {"data": DATA[EventKind.BUDGET_LEVEL]},
             "ada has used $4.10 of $5.00 (82 %), the budget of the task, and is told to wrap up",
+        ),
+        (
+            EventKind.BUDGET_LEVEL,
+            {"data": {"scope": "run", "level": "used_up", "used": 5.25, "limit": 5, "over": 0.25, "unit": "usd"}},
+            "ada has used $5.25 of $5.00 (105 %, over by $0.25), the budget of the attempt, and stops until the lead has decided",
         ),
         (
             EventKind.BUDGET_CHANGED,

@@ -44,9 +44,10 @@ def test_the_bar_of_a_team_is_full_and_without_a_gap():
 def team(**changes):
     facts = {
         "pk": 1, "slug": "a", "name": "A", "goal": "", "status": TeamStatus.ACTIVE, "rehearsal": False, "sandbox": False,
-        "workspace": "/", "state": TeamState.IN_FLIGHT, "counts": Counts(), "waiting": 0, "agents": 1, "budget_usd": Decimal(60),
-        "budget_tokens": None, "used_usd": Decimal("41.20"), "cost_partial": False, "used_tokens": 1_840_000,
-        "created_at": timezone.now(), "ended_at": None, "archived_at": None, "open_runs": 0, "last_seq": 0, "run_budget": {},
+        "workspace": "/", "state": TeamState.IN_FLIGHT, "counts": Counts(queued=1), "waiting": 0, "agents": 1,
+        "budget_usd": Decimal(60), "budget_tokens": None, "used_usd": Decimal("41.20"), "cost_partial": False,
+        "used_tokens": 1_840_000, "created_at": timezone.now(), "ended_at": None, "archived_at": None, "open_runs": 0,
+        "last_seq": 0, "run_budget": {},
     }  # fmt: skip
     return TeamSummary(**(facts | changes))
 
@@ -58,8 +59,12 @@ def team(**changes):
         ({"used_usd": Decimal(48)}, "$48.00 of $60 · 80% · warn · 1.84 M tok"),
         ({"used_usd": Decimal(54)}, "$54.00 of $60 · 90% · critical · 1.84 M tok"),
         ({"used_usd": Decimal("62.10")}, "$62.10 of $60 · over by $2.10 · new tasks held · 1.84 M tok"),
+        ({"used_usd": Decimal(60)}, "$60.00 of $60 · used up · new tasks held · 1.84 M tok"),
+        ({"used_usd": Decimal(61), "counts": Counts(done=1)}, "$61.00 of $60 · over by $1.00 · 1.84 M tok"),
+        ({"budget_tokens": 1_800_000}, "$41.20 of $60 · over by 40 k tok · new tasks held · 1.84 M tok"),
         ({"used_usd": None}, "cost not reported of $60 · 1.84 M tok"),
-        ({"budget_usd": None}, "$41.20 · 1.84 M tok"),
+        ({"budget_usd": None, "used_usd": Decimal(4)}, "$4.00 · 1.84 M tok"),
+        ({"budget_usd": None}, "$41.20 of $20 · over by $21.20 · new tasks held · 1.84 M tok"),
         ({"cost_partial": True}, "at least $41.20 of $60 · 68% · 1.84 M tok"),
         ({"used_usd": None, "cost_partial": True}, "cost not reported of $60 · 1.84 M tok"),
     ],
