@@ -63,6 +63,14 @@ class Cluster:
         """Restart it; `immediate` is what a crash looks like: nothing is flushed, recovery follows."""
         self._control("restart", "-m", mode)
 
+    def stop(self) -> None:
+        """Let it be away until `go_on`: as after a crash, nothing is flushed."""
+        self._control("stop", "-m", "immediate")
+
+    def go_on(self) -> None:
+        """Start it again."""
+        self._control("start")
+
     def remove(self) -> None:
         """Stop the server and remove its folder; no error where there is none."""
         if (self.data / "postmaster.pid").exists():

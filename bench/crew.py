@@ -12,7 +12,7 @@ from django.test import Client
 from tasks_app.domain import plan as plans
 from tasks_app.management import sign_in
 from tasks_app.models import Run, Team
-from tasks_app.services import actions, runs
+from tasks_app.services import actions, claims
 from tasks_app.services.runs import Held
 from tasks_app.services.teams import Source
 from tasks_app.task_types import registry
@@ -43,7 +43,7 @@ def plan(name: str, *, agents: int, tasks: list[dict[str, Any]], parallel: int, 
 
 def start(text: str, *, script: str = "") -> Team:
     """Start a team from the text of a plan; `script` is the text of its rehearsal script."""
-    parsed = plans.parse(text, known_types=registry.PLANNED)
+    parsed = plans.parse(text, known_types=tuple(registry.TYPES))
     user = sign_in.ensure_lead()
     source = Source(text, settings.HOME, script)
     return actions.start_team(parsed, source=source, user_id=user.pk, rehearsal=True, actor=f"user:{user.username}")
@@ -59,7 +59,7 @@ def held(agents: int, *, title: str = "Held") -> Crew:
     tasks = [{"title": f"Task {n}", "criteria": ["done"], "assignee": f"agent{n:02}"} for n in range(1, agents + 1)]
     team = start(plan(title, agents=agents, tasks=tasks, parallel=agents))
     found = [
-        runs.claim(run_id, worker=name(), host=WORKER)
+        claims.claim(run_id, worker=name(), host=WORKER)
         for run_id in Run.objects.filter(team=team).order_by("pk").values_list("pk", flat=True)
     ]
     return Crew(team, [each for each in found if each is not None])

@@ -3,7 +3,7 @@
 from typing import Any
 
 from celery import bootsteps, shared_task
-from celery.signals import worker_ready, worker_shutting_down
+from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 from celery.worker import state
 
 from tasks_app.execution import supervisor
@@ -24,6 +24,11 @@ def _begin(**_: Any) -> None:
 @worker_shutting_down.connect
 def _leave(**_: Any) -> None:
     supervisor.leave()
+
+
+@worker_shutdown.connect
+def _left(**_: Any) -> None:
+    supervisor.await_left()
 
 
 class Room(bootsteps.StartStopStep):

@@ -1,11 +1,14 @@
 """Messages: priorities, receipts, the rules that stop loops and chatter, and the words in which an agent is given one."""
 
 import datetime as dt
+import hashlib
 import json
 import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
+
+from tasks_app.domain.ids import parse_task_label
 
 LIMIT: Final = 100_000
 """Longest body in characters."""
@@ -130,3 +133,25 @@ def told(
     )
     more = "".join(f", {fact}" for fact in facts if fact)
     return f"[message {pk} from {sender}{more}]\n{body}"
+
+
+def _frame(body: str) -> dict[str, Any]:
+    """Return what a frame of another tool says (a JSON object with a `type`), empty for any other text."""
+    try:
+        found = json.loads(body) if body.startswith("{") else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) and isinstance(found.get("type"), str) else {}
+
+
+def frame_key(sender_id: int | None, to: str, body: str) -> str:
+    """Return by what a frame with a time is known when it comes again; empty for any other text [N19]."""
+    if not _frame(body).get("timestamp"):
+        return ""
+    return f"frame:{hashlib.sha256(json.dumps([sender_id, to.casefold(), body]).encode()).hexdigest()[:40]}"
+
+
+def assigned(body: str) -> int | None:
+    """Return the number of the task that the frame of an assignment names, None for any other text."""
+    said = _frame(body)
+    return parse_task_label(str(said.get("taskId", ""))) if said.get("type") == "task_assignment" else None

@@ -14,6 +14,7 @@ from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.leases import LOOK_S
 from tasks_app.domain.statuses import Reason
 from tasks_app.execution import db, dossier, outcome, spec
+from tasks_app.execution.outcome import Settled
 from tasks_app.execution.port import RunPort
 from tasks_app.runners.claude import processes
 from tasks_app.runners.port import Directive, Outcome, OutcomeKind, Runner
@@ -42,33 +43,37 @@ async def open_port(held: Held) -> RunPort:
     return RunPort(held, caller, last_seq=run.last_seq, grace_s=settings.GRACE_S if grace is None else float(grace))
 
 
-async def drive(held: Held, port: RunPort) -> None:
-    """Drive the run until it ends, parks or is lost. Never raises: what cannot be settled is given back by its lease."""
+async def drive(held: Held, port: RunPort) -> tuple[str, ...]:
+    """Drive the run until it ends, parks or is lost; returns the runs that may begin now (`outcome.Settled.begins`).
+
+    Never raises: what cannot be settled is given back by its lease.
+    """
     started = time.monotonic()
     try:
-        # before any takeover: whatever an earlier life left on this host must be gone, its shells included
-        await processes.kill_run(held.id, below_fence=held.fence, term_s=0)
-        await _drive(held, port)
+        if held.fence > 1:
+            # before any takeover: whatever an earlier life left on this host must be gone, its shells included
+            await processes.kill_run(held.id, below_fence=held.fence, term_s=0)
+        return (await _drive(held, port)).begins
     except LeaseLost:
         logger.info("run %s: lost after %.1f s", held.id, time.monotonic() - started)
     except Exception:
         logger.exception("run %s: could not be driven", held.id)
-        await _give_up(held)
+        return (await _give_up(held)).begins
     finally:
         await port.close()
+    return ()
 
 
-async def _drive(held: Held, port: RunPort) -> None:
+async def _drive(held: Held, port: RunPort) -> Settled:
     run = await db.call(runs.get, held.id)
     if (run.report or {}).get("status") == "completed":
         # an earlier life had reported and died before it could end: nothing is left to do
-        await db.call_aside(outcome.settle, held, Outcome(OutcomeKind.ENDED, result=run.result), leaving_for=None)
-        return
+        return await db.call_aside(outcome.settle, held, Outcome(OutcomeKind.ENDED, result=run.result), leaving_for=None)
     port.kept_files = await db.call_aside(dossier.begin, held.id, held.fence)
     minutes = run.team.limits.get("minutes")
     timekeeper = asyncio.create_task(_keep_time(held, port, float(minutes) * 60)) if minutes else None
     try:
-        await _play(held, port, _runner(task_types.get(run.task.type).RUNNER))
+        return await _play(held, port, _runner(task_types.get(run.task.type).RUNNER))
     finally:
         if timekeeper is not None:
             timekeeper.cancel()
@@ -90,7 +95,7 @@ async def _keep_time(held: Held, port: RunPort, limit_s: float) -> None:
         await asyncio.sleep(max(left, LEAST_S))
 
 
-async def _play(held: Held, port: RunPort, runner: Runner) -> None:
+async def _play(held: Held, port: RunPort, runner: Runner) -> Settled:
     while True:
         prepared = await db.call(spec.build, held.id, held.fence)
         try:
@@ -100,12 +105,13 @@ async def _play(held: Held, port: RunPort, runner: Runner) -> None:
         finally:
             await asyncio.shield(db.call(spec.release, prepared))
         if port.directive() is Directive.LOST:
-            return
-        if not await db.call_aside(outcome.settle, held, came, leaving_for=port.leaving_for):
-            return
+            return Settled()
+        settled = await db.call_aside(outcome.settle, held, came, leaving_for=port.leaving_for)
+        if not settled.again:
+            return settled
 
 
-async def _give_up(held: Held) -> None:
+async def _give_up(held: Held) -> Settled:
     """A fault of our own: the attempt fails in words instead of hanging until its lease runs out."""
     failed = Outcome(
         OutcomeKind.FAILED,
@@ -113,6 +119,7 @@ async def _give_up(held: Held) -> None:
         "Crewdesk could not go on with this run because of a fault of its own. See the worker's log.",
     )
     try:
-        await db.call_aside(outcome.settle, held, failed, leaving_for=None)
+        return await db.call_aside(outcome.settle, held, failed, leaving_for=None)
     except Exception:
         logger.exception("run %s: its failure could not be stored; its lease will run out", held.id)
+        return Settled()

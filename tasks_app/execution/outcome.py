@@ -1,13 +1,13 @@
 """Turns the outcome of a runner into states: what becomes of the run, of its decisions and of its task."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tasks_app.domain import retry
 from tasks_app.domain.leases import CRASHES, DEATHS
 from tasks_app.domain.statuses import Reason, RunStatus
 from tasks_app.domain.text import cut, one_line
-from tasks_app.execution import dossier
+from tasks_app.execution import clean_start, dossier
 from tasks_app.runners.port import Outcome, OutcomeKind
 from tasks_app.services import agents, checkpoints, clock, decisions, deliveries, endings, overruns, runs, scheduling
 from tasks_app.services.endings import Ending
@@ -17,10 +17,18 @@ HANDOVER_LIMIT = 4_000
 """Characters of what a fresh session is told of the agent's finished tasks."""
 
 
-def settle(held: Held, outcome: Outcome, *, leaving_for: Reason | None) -> bool:
-    """Write what came of this life; returns whether the same worker should drive on at once (the report is asked for)."""
+@dataclass(frozen=True)
+class Settled:
+    """What follows the end of a life: the same worker drives on at once (the report is asked for), or new runs may begin."""
+
+    again: bool = False
+    begins: tuple[str, ...] = ()  # their ids; nobody was nudged for the first: there is a place for it here
+
+
+def settle(held: Held, outcome: Outcome, *, leaving_for: Reason | None) -> Settled:
+    """Write what came of this life; returns what follows."""
     if outcome.kind is OutcomeKind.LOST:
-        return False
+        return Settled()
     if outcome.kind is OutcomeKind.ENDED:
         return _ended(held, outcome)
     stop_asked = runs.get(held.id).stop_asked_at is not None
@@ -30,11 +38,14 @@ def settle(held: Held, outcome: Outcome, *, leaving_for: Reason | None) -> bool:
         _parked(held, outcome, leaving_for)
     else:
         _failed(held, outcome)
-    scheduling.tick(held.team_id)
-    return False
+    return _tick(held)
 
 
-def _ended(held: Held, outcome: Outcome) -> bool:
+def _tick(held: Held) -> Settled:
+    return Settled(begins=tuple(scheduling.tick(held.team_id, keep=True)))
+
+
+def _ended(held: Held, outcome: Outcome) -> Settled:
     run = runs.get(held.id)
     report = run.report or {}
     if run.stop_reason == Reason.BY_HAND.value:
@@ -43,16 +54,16 @@ def _ended(held: Held, outcome: Outcome) -> bool:
         found = dossier.of_completed(held.id)
         _end(held, Ending(RunStatus.COMPLETED, Reason.DONE, result=outcome.result, dossier=found), why="its run ended")
         _hand_over(held, str(report.get("summary") or outcome.result))
-        checkpoints.at_boundary(held.team_id, name=f"after {run.task.label} {run.task.title}")
+        name = f"after {run.task.label} {run.task.title}"
+        checkpoints.at_boundary(held.team_id, name=name, workspace=str(found[clean_start.END]))
     elif report.get("status") == "pending":
         _fail(held, Reason.REPORTED, str(report.get("failure") or "The agent gave the task back."), outcome)
     elif not run.asked_to_report:
         runs.guard(held.id, held.fence, asked_to_report=True)
-        return True
+        return Settled(again=True)
     else:
         _fail(held, Reason.UNREPORTED, "The agent ended twice without reporting on its task.", outcome)
-    scheduling.tick(held.team_id)
-    return False
+    return _tick(held)
 
 
 def _hand_over(held: Held, summary: str) -> None:

@@ -12,27 +12,25 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-import psutil
 from django.conf import settings
 from django.db import connection
 
 from tasks_app import wake
 from tasks_app.domain.leases import FENCE_OFF_S, HEARTBEAT_S, RENUDGE_S
-from tasks_app.execution import ageing, backing, db, drive, oncall, scratch
+from tasks_app.execution import admission, ageing, backing, db, drive, oncall, scratch
+from tasks_app.execution.claimer import Claimer
 from tasks_app.execution.environment import key_source
 from tasks_app.execution.port import RunPort
 from tasks_app.runners.port import Directive
-from tasks_app.services import recovery, runs, workers
+from tasks_app.services import claims, recovery, workers
+from tasks_app.services.runs import Held
 
 P = ParamSpec("P")
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 SWEEP_S = 2.0
 WATCH_S = 0.25
-LOAD_PER_CORE = 8.0
-"""Above this load nothing new is claimed: runs would only time out side by side."""
-RUN_BYTES = 400 * 1024 * 1024
-"""A run is claimed only while the machine has so much memory to spare (stack.md §4)."""
+LEAVE_S = 10.0
 
 
 class Supervisor:
@@ -45,6 +43,7 @@ class Supervisor:
         self.on_room: Callable[[], None] = lambda: None  # told, on the loop, whenever a place has become free
         self._ports: dict[str, RunPort] = {}
         self._places: set[str] = set()  # runs that take a place: being claimed, or driven
+        self._claimer = Claimer(worker=self.name, host=self.host, room=self.room, begin=self._take_along, over=self._free)
         self._freed = asyncio.Event()
         self._hinted = asyncio.Event()  # something was said of a run that is driven here: the heart asks what
         self._siblings: set[str] = set()  # other workers of this host, as of the last sweep
@@ -91,40 +90,70 @@ class Supervisor:
 
         (The team's cap is counted by the claim.)
         """
-        calm = psutil.getloadavg()[0] < LOAD_PER_CORE * (psutil.cpu_count() or 1)
-        if self._leaving or not calm or psutil.virtual_memory().available <= RUN_BYTES:
-            return 0
-        return max(0, self.slots - len(self._places))
+        return max(0, min(self.slots - len(self._places), self._fitting()) - self._claimer.reserved)
+
+    def _fitting(self) -> int:
+        return 0 if self._leaving else admission.fitting()
 
     async def _run_when_there_is_room(self, run_id: str) -> None:
-        """A nudge may come when the last place has just been taken: it waits here until others are nudged for the run again."""
+        """A nudge may come when the last place has just been taken: it goes back to the queue, for whoever has room first.
+
+        Where the broker does not answer, it waits here until others are nudged for the run again.
+        """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(RENUDGE_S):
                 while not self.room() and not self._leaving:
+                    if not self._claimer.reserved and await db.call(claims.hand_on, run_id):
+                        return
                     self._freed.clear()
                     await self._freed.wait()
         await self._run(run_id)
 
     async def _run(self, run_id: str) -> None:
-        if run_id in self._places or not self.room():
-            return
-        self._places.add(run_id)
+        """Claim and drive it, if there is a place."""
+        if run_id not in self._places and self.room():
+            self._places.add(run_id)
+            await self._keep_place(run_id, None)
+
+    def _take_along(self, held: Held) -> None:
+        """A run was claimed without a nudge."""
+        self._places.add(held.id)
+        self._begin(self._keep_place(held.id, held))
+
+    async def _keep_place(self, run_id: str, held: Held | None) -> None:
+        """Drive a run, and then, in its place, what its end has let begin: that needs no way through the broker."""
         try:
-            held = await db.call(runs.claim, run_id, worker=self.name, host=self.host)
-            if held is not None:
-                await self._drive(held)
+            while held := held or await self._claimer.claim(run_id):
+                begins = await self._drive(held)
+                if not begins or not await self._may_follow(begins[0]):
+                    break
+                self._places.remove(run_id)
+                self._places.add(run_id := begins[0])
+                held = None
         finally:
             self._places.discard(run_id)
-            self._freed.set()
-            self.on_room()
+            self._free()
 
-    async def _drive(self, held: runs.Held) -> None:
+    def _free(self) -> None:
+        """There may be a place: whoever waits for one looks."""
+        self._freed.set()
+        self.on_room()
+
+    async def _may_follow(self, run_id: str) -> bool:
+        """Whether it may begin in the place that its predecessor leaves; else others are nudged for it, as nobody was yet."""
+        free = run_id not in self._places and self._fitting() > 0
+        if free and await db.call(claims.is_next, run_id):
+            return True
+        await db.call(claims.hand_on, run_id)
+        return False
+
+    async def _drive(self, held: Held) -> tuple[str, ...]:
         port = await drive.open_port(held)
         self._ports[held.id] = port
         try:
             if self._leaving:
                 port.direct(Directive.LEAVE)
-            await drive.drive(held, port)
+            return await drive.drive(held, port)
         finally:
             self._ports.pop(held.id, None)
 
@@ -213,7 +242,7 @@ class Supervisor:
             self._hinted.set()
 
     def leave(self) -> Future[None]:
-        """On SIGTERM: take nothing new, park everything; the runs go on elsewhere."""
+        """On SIGTERM: take nothing new, park everything; the runs go on elsewhere. Done when this worker holds nothing more."""
         self._leaving = True
         return asyncio.run_coroutine_threadsafe(self._leave(), self._loop)
 
@@ -221,7 +250,11 @@ class Supervisor:
         self._freed.set()
         for port in list(self._ports.values()):
             port.direct(Directive.LEAVE)
-        await asyncio.gather(*(port.closed.wait() for port in list(self._ports.values())))
+        while (
+            self._places
+        ):  # also a run that is being claimed has no port yet, but is ours in a moment; it parks as soon as it has
+            self._freed.clear()
+            await self._freed.wait()
         await db.call(workers.leave, self.name)
         await scratch.leave(self.name)
         for work in self._standing:
@@ -237,6 +270,7 @@ def _closing_on_error(function: Callable[P, T], *args: P.args, **kwargs: P.kwarg
 
 
 _current: Supervisor | None = None
+_left: Future[None] | None = None
 _lock = threading.Lock()
 
 
@@ -252,5 +286,13 @@ def current() -> Supervisor:
 
 def leave() -> None:
     """Park everything this process runs; no error where it runs nothing."""
+    global _left
     if _current is not None:
-        _current.leave()
+        _left = _current.leave()
+
+
+def await_left() -> None:
+    """Return once everything is parked, at the latest after `LEAVE_S`: a run that was taken along has no thread of Celery's."""
+    if _left is not None:
+        with contextlib.suppress(TimeoutError):
+            _left.result(LEAVE_S)

@@ -95,16 +95,18 @@ def delete(team_id: int, checkpoint_id: str, *, actor: str) -> str:
     return found.name
 
 
-def at_boundary(team_id: int, *, name: str, always: bool = False) -> Checkpoint | None:
+def at_boundary(team_id: int, *, name: str, always: bool = False, workspace: str | None = None) -> Checkpoint | None:
     """Save an automatic checkpoint, where there is something new in it; what goes wrong is logged and stops nobody.
 
-    Not where the last one is younger than `APART_S` (unless `always`), or nothing has happened since.
+    Not where the last one is younger than `APART_S` (unless `always`), or nothing has happened since. `workspace`: a snapshot
+    of the files that the caller has made just now.
     """
     try:
         last = Checkpoint.objects.filter(team_id=team_id).order_by("-at", "-pk").first()
         if last is not None and not _is_due(last, always=always):
             return None
-        return save(team_id, name=name, by=events.SYSTEM, automatic=True)
+        kept = freeze(team_id) if workspace is None else workspace
+        return keep(team_id, name=name, by=events.SYSTEM, automatic=True, workspace=kept)
     except DomainError as refused:
         logger.warning("team %s: no checkpoint at “%s”: %s", team_id, name, refused.message)
     except Exception:

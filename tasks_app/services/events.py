@@ -1,6 +1,7 @@
 """The event log: one line per change, gapless per team, in the transaction of the change. The lowest service."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -15,6 +16,20 @@ from tasks_app.models import Event, Team
 from tasks_app.models.teams import LARGE
 
 SYSTEM = "system"
+
+
+@dataclass(frozen=True)
+class Line:
+    """An event that is to be appended; `keys` name the blocks of the pages that it makes stale."""
+
+    kind: EventKind
+    actor: str = SYSTEM
+    keys: Iterable[str] = ()
+    task_number: int | None = None
+    run_id: str = ""
+    agent_id: int | None = None
+    decision_id: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
 
 
 def append(
@@ -34,30 +49,41 @@ def append(
     Must be called inside the transaction of the change: the counter row stays locked until the commit, so numbers are
     gapless and a reader that has seen N has seen everything before it.
     """
+    return append_all(team_id, [Line(kind, actor, keys, task_number, run_id, agent_id, decision_id, data or {})])
+
+
+def append_all(team_id: int, lines: Sequence[Line]) -> int:
+    """`append` of several events in their order, by two statements and one hint; returns the last one's number."""
     _must_be_atomic()
-    seq = _next_seq(team_id)
-    names = sorted(set(keys) | {f"team:{team_id}"})
-    Event.objects.create(
+    last = _count(team_id, len(lines))
+    made = [_event(team_id, seq, line) for seq, line in enumerate(lines, start=last - len(lines) + 1)]
+    Event.objects.bulk_create(made)
+    names = sorted({name for event in made for name in event.keys})
+    transaction.on_commit(partial(wake.browsers, team_id, last, names), robust=True)
+    return last
+
+
+def _event(team_id: int, seq: int, line: Line) -> Event:
+    return Event(
         team_id=team_id,
         seq=seq,
-        kind=kind.value,
+        kind=line.kind.value,
         at=Now(),
-        actor=actor[:80],
-        task_number=task_number,
-        run_id=run_id,
-        agent_id=agent_id,
-        decision_id=decision_id,
-        keys=names,
-        data=mask_json(clean_json(dict(data or {}))),
+        actor=line.actor[:80],
+        task_number=line.task_number,
+        run_id=line.run_id,
+        agent_id=line.agent_id,
+        decision_id=line.decision_id,
+        keys=sorted({*line.keys, f"team:{team_id}"}),
+        data=mask_json(clean_json(dict(line.data))),
     )
-    transaction.on_commit(partial(wake.browsers, team_id, seq, names), robust=True)
-    return seq
 
 
-def _next_seq(team_id: int) -> int:
-    """Count the event: one statement, for each change of each run needs it (Django's `update` returns no columns)."""
+def _count(team_id: int, lines: int) -> int:
+    """Count the events: one statement, for each change of each run needs it (Django's `update` returns no columns)."""
+    counting = f"UPDATE {Team._meta.db_table} SET last_seq = last_seq + %s WHERE id = %s RETURNING last_seq"  # noqa: S608
     with connection.cursor() as cursor:
-        cursor.execute(f"UPDATE {Team._meta.db_table} SET last_seq = last_seq + 1 WHERE id = %s RETURNING last_seq", [team_id])  # noqa: S608
+        cursor.execute(counting, [lines, team_id])
         counted = cursor.fetchone()
     if counted is None:
         raise NotFound("This team does not exist any more.")

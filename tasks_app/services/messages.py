@@ -17,7 +17,7 @@ from tasks_app.domain.messaging import LEAD, LIMIT, Priority
 from tasks_app.domain.statuses import RunStatus
 from tasks_app.domain.text import clean, mask_secrets
 from tasks_app.models import Agent, Event, Message, Run
-from tasks_app.services import clock, events, keys, talk
+from tasks_app.services import assignments, clock, events, keys, talk
 from tasks_app.services.talk import Ends
 
 PRIORITIES = tuple(priority.value for priority in Priority)
@@ -65,7 +65,7 @@ def post(team_id: int, draft: Draft, *, sender_agent_id: int | None, to: str, ac
     body = mask_secrets(clean(draft.body)).strip()
     _check(body, draft.priority, messaging.BROADCAST_LIMIT if to_all else LIMIT)
     events.lock(team_id)
-    key = draft.dedupe_key[:100] if draft.dedupe_key else None
+    key = messaging.frame_key(sender_agent_id, name, body) or (draft.dedupe_key or "")[:100] or None
     if key and (known := Message.objects.filter(Q(dedupe_key=key) | Q(dedupe_key__startswith=f"{key}:to:"), team_id=team_id)):
         return list(known)
     if to_all:
@@ -77,7 +77,8 @@ def post(team_id: int, draft: Draft, *, sender_agent_id: int | None, to: str, ac
     depth = parent.depth + 1 if parent and sender_agent_id else 0
     talk.guard(team_id, pairs, depth=depth)
     priority = draft.priority
-    if sender_agent_id and priority == Priority.NORMAL and messaging.is_chatter(body):
+    chatter = sender_agent_id and priority == Priority.NORMAL and messaging.is_chatter(body)
+    if chatter or assignments.is_late(team_id, body, actor=actor):
         priority = Priority.STATUS.value
     made = _store(
         team_id, pairs, Draft(body, priority, "", draft.no_reply or (to_all and bool(sender_agent_id)), key), parent, depth

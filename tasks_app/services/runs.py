@@ -1,7 +1,7 @@
 """Runs: sole writer of their life. Every write of a worker names its fence and is refused when the run moved on."""
 
 import uuid
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -13,18 +13,17 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from tasks_app import wake
-from tasks_app.domain.deciders import TURN
 from tasks_app.domain.errors import AlreadyClaimed, Conflict, LeaseLost, NotFound
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.ids import new_id
-from tasks_app.domain.leases import LEASE_S, NEVER
+from tasks_app.domain.leases import NEVER
 from tasks_app.domain.statuses import AgentStatus, DecisionStatus, Reason, RunStatus, TeamStatus
 from tasks_app.domain.text import clean, clean_json, mask_json
-from tasks_app.domain.transitions import GIVE_BACK_RUN, START_RUN
+from tasks_app.domain.transitions import GIVE_BACK_RUN
 from tasks_app.models import Agent, Decision, Run, Task, Team
 from tasks_app.models.teams import LARGE_OF_TEAM
 from tasks_app.selectors.worktime import WAITS
-from tasks_app.services import agents, budgets, capacity, events, keys, tasks, worktime
+from tasks_app.services import agents, budgets, events, keys, tasks, worktime
 from tasks_app.services.clock import DatabaseNow, now_s
 from tasks_app.task_types import registry as task_types
 
@@ -61,9 +60,15 @@ def append_event(
     run: Run, kind: EventKind, *, actor: str = events.SYSTEM, data: dict[str, Any] | None = None, more: tuple[str, ...] = ()
 ) -> int:
     """Append an event about the run: its own block, its task and its agent become stale."""
+    return events.append_all(run.team_id, [line(run, kind, actor=actor, data=data, more=more)])
+
+
+def line(
+    run: Run, kind: EventKind, *, actor: str = events.SYSTEM, data: dict[str, Any] | None = None, more: tuple[str, ...] = ()
+) -> events.Line:
+    """Return the event that `append_event` appends, for a caller that appends several together."""
     names = {keys.run(run.pk), keys.task(run.task_id), keys.agent(run.agent_id), keys.tasks(run.team_id), *more}
-    ids: dict[str, Any] = {"task_number": run.task.number, "run_id": run.pk, "agent_id": run.agent_id}
-    return events.append(run.team_id, kind, actor=actor, keys=names, data=data, **ids)
+    return events.Line(kind, actor, names, task_number=run.task.number, run_id=run.pk, agent_id=run.agent_id, data=data or {})
 
 
 @transaction.atomic
@@ -80,36 +85,57 @@ def claim_task(task_id: int, *, agent_id: int, actor: str) -> Run:
     return give(team, task, agent, actor=actor)
 
 
-@transaction.atomic
 def give(team: Team, task: Task, agent: Agent, *, actor: str) -> Run:
     """`claim_task` for a caller that holds the team's lock and has read all three under it."""
-    if agent.status != AgentStatus.ACTIVE.value:
-        raise Conflict(f"{agent.name} is stopped and takes no task.", field="agent")
+    return give_all(team, [(task, agent)], actor=actor)[0]
+
+
+@transaction.atomic
+def give_all(team: Team, given: Sequence[tuple[Task, Agent]], *, actor: str, keep: bool = False) -> list[Run]:
+    """`give` of many tasks at once, in their order: all of them, or by one of its errors none.
+
+    `keep`: nobody is nudged for the first, for the caller has a place for it.
+    """
+    for task, agent in given:
+        if agent.status != AgentStatus.ACTIVE.value:
+            raise Conflict(f"{agent.name} is stopped and takes no task.", field="agent")
+        task.team = team
     if team.status == TeamStatus.STOPPED.value:
         raise Conflict(f"{team.name} is stopped.")
     if team.workspace_due:
         raise Conflict(f"The files of {team.name} are being put back to a checkpoint. Try again in a moment.")
-    task.team = team
-    tasks.mark_claimed(task, agent)
+    tasks.mark_claimed(given)
     try:
         with transaction.atomic():
-            run = _create(task, agent)
+            made = _create(given)
     except IntegrityError:
-        raise AlreadyClaimed(f"{agent.name} already works on another task.", field="agent") from None
-    append_event(run, EventKind.TASK_CLAIMED, actor=actor, data={"agent": agent.name, "run": run.pk, "attempt": run.attempt})
-    transaction.on_commit(partial(wake.nudge, run.pk), robust=True)
-    return run
+        raise AlreadyClaimed(f"{given[0][1].name} already works on another task.", field="agent") from None
+    events.append_all(team.pk, [line(run, EventKind.TASK_CLAIMED, actor=actor, data=_claimed(run)) for run in made])
+    for run in made[1 if keep else 0 :]:
+        transaction.on_commit(partial(wake.nudge, run.pk), robust=True)
+    return made
 
 
-def _create(task: Task, agent: Agent) -> Run:
-    last = Run.objects.filter(task=task).aggregate(n=Max("attempt"))["n"] or 0
+def _claimed(run: Run) -> dict[str, Any]:
+    return {"agent": run.agent.name, "run": run.pk, "attempt": run.attempt}
+
+
+def _create(given: Sequence[tuple[Task, Agent]]) -> list[Run]:
+    ids = [task.pk for task, _ in given]
+    attempts = dict(Run.objects.filter(task_id__in=ids).values_list("task_id").annotate(Max("attempt")))
     now = now_s()
-    run = Run.objects.create(
+    made = Run.objects.bulk_create(_new(task, agent, attempt=attempts.get(task.pk, 0) + 1, now=now) for task, agent in given)
+    Task.objects.filter(pk__in=ids).update(guidance="", start_from="clean", fork={})
+    return made
+
+
+def _new(task: Task, agent: Agent, *, attempt: int, now: float) -> Run:
+    return Run(
         pk=new_id(task_types.get(task.type).PREFIX),
         team_id=task.team_id,
         task=task,
         agent=agent,
-        attempt=last + 1,
+        attempt=attempt,
         due_at=now,
         nudged_at=now,
         guidance=task.guidance,
@@ -119,49 +145,6 @@ def _create(task: Task, agent: Agent) -> Run:
         created_at=timezone.now(),
         **budgets.of_new_run(task),
     )
-    Task.objects.filter(pk=task.pk).update(guidance="", start_from="clean", fork={})
-    return run
-
-
-@transaction.atomic
-def claim(run_id: str, *, worker: str, host: str) -> Held | None:
-    """Take a due run: a higher fence and a lease, in one UPDATE. None where it is not to be had now.
-
-    The team's caps are counted under its lock, so two workers never start one run too many.
-    """
-    found = (
-        Run.objects.filter(pk=run_id, status=RunStatus.PENDING.value)
-        .values_list("team_id", "agent__status", "task__type")
-        .first()
-    )
-    if found is None:
-        return None
-    team = events.lock(found[0])
-    if (
-        team.status != TeamStatus.ACTIVE.value
-        or found[1] != AgentStatus.ACTIVE.value
-        or (found[2] != TURN and capacity.at_work(team.pk) >= capacity.parallel(team.limits))
-    ):
-        return None
-    won = Run.objects.filter(pk=run_id, status__in=START_RUN.sources, due_at__lte=DatabaseNow()).update(
-        status=START_RUN.target,
-        fence=F("fence") + 1,
-        lease_until=DatabaseNow() + LEASE_S,
-        worker=worker,
-        host=host,
-        pid=0,
-        nudged_at=0,
-        reason="",
-        detail="",
-        raw="",
-        waits_for=None,
-        started_at=Coalesce(F("started_at"), timezone.now()),
-    )
-    if not won:
-        return None
-    run = get(run_id)
-    append_event(run, EventKind.RUN_STARTED, data={"fence": run.fence, "worker": worker, "resumed": run.fence > 1})
-    return Held(run.pk, run.fence, run.team_id, run.task_id, run.agent_id)
 
 
 def guard(run_id: str, fence: int, **changes: Any) -> None:

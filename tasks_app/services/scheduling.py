@@ -49,10 +49,11 @@ ASK_FIRST = {reason.value for reason in retry.UNCOUNTED | {Reason.AUTH, Reason.S
 
 
 @transaction.atomic
-def tick(team_id: int) -> list[str]:
+def tick(team_id: int, *, keep: bool = False) -> list[str]:
     """Give ready tasks to free agents within the team's cap; settle failures first. Returns the ids of new runs.
 
     A team that is paused or stopped gets nothing, but what was its last task may have ended meanwhile.
+    `keep`: the caller has a place for the first of them and is to claim it, for no other worker is nudged for that one.
     """
     team = events.lock(team_id)
     if team.status != TeamStatus.ACTIVE.value:
@@ -67,23 +68,36 @@ def tick(team_id: int) -> list[str]:
     busy = set(Run.objects.filter(team_id=team_id, status__in=runs.OPEN).values_list("agent_id", flat=True))
     slots = capacity.parallel(team.limits) - capacity.at_work(team_id, due=True)
     free = [a for a in Agent.objects.filter(team_id=team_id, status=AgentStatus.ACTIVE.value) if a.pk not in busy]
-    started = [woken.pk] if woken else []
     ready = tasks.ready(team_id) if slots > 0 and free else []
-    tried = _tried(ready)
-    for task in [] if overruns.holds(team, ready) else ready:
-        agent = choose(task, free, tried=tried[task.pk])
-        if agent is None:
-            continue
-        free.remove(agent)
-        try:
-            started.append(runs.give(team, task, agent, actor=events.SYSTEM).pk)
-        except Conflict as refused:  # one task that cannot start must not keep the others waiting
-            logger.warning("%s cannot start: %s", task.label, refused.message)
-        slots -= 1
-        if slots <= 0 or not free:
-            break
+    pairs = [] if overruns.holds(team, ready) else _pairs(ready, free, most=slots)
+    started = _give(team, pairs, keep=keep)
     _note_end(team)
-    return started
+    return [run.pk for run in (*started, *([woken] if woken else []))]
+
+
+def _pairs(ready: Sequence[Task], free: list[Agent], *, most: int) -> list[tuple[Task, Agent]]:
+    """Which task goes to which of the free agents: at most so many, in the order of the tasks."""
+    tried, pairs = _tried(ready), list[tuple[Task, Agent]]()
+    for task in ready:
+        if len(pairs) >= most or not free:
+            break
+        if agent := choose(task, free, tried=tried[task.pk]):
+            free.remove(agent)
+            pairs.append((task, agent))
+    return pairs
+
+
+def _give(team: Team, pairs: Sequence[tuple[Task, Agent]], *, keep: bool) -> list[Run]:
+    """All together; one that cannot start must not keep the others waiting, so where there is one they are given one by one."""
+    if not pairs:
+        return []
+    try:
+        return runs.give_all(team, pairs, actor=events.SYSTEM, keep=keep)
+    except Conflict as refused:
+        if len(pairs) == 1:
+            logger.warning("%s cannot start: %s", pairs[0][0].label, refused.message)
+            return []
+    return [run for pair in pairs for run in _give(team, [pair], keep=False)]
 
 
 def suitable(task: Task, agents: Sequence[Agent], *, tried: Collection[int]) -> list[Agent]:

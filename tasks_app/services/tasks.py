@@ -1,7 +1,7 @@
 """Tasks: sole writer of their columns. Whoever changes a task's status does it by one guarded UPDATE here."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -27,6 +27,8 @@ TEXT_LIMIT = 200_000
 METADATA_LIMIT = 20_000
 """Largest metadata of a task in characters of JSON."""
 UNFINISHED = CANCEL_TASK.sources
+WAITS = ~Q(needs__status=TaskStatus.COMPLETED.value)
+"""The dependencies whose task has to wait."""
 
 
 @dataclass(frozen=True)
@@ -163,18 +165,20 @@ def open_blockers(task_id: int) -> list[Task]:
     return list(Task.objects.filter(dependants__task_id=task_id).exclude(status=TaskStatus.COMPLETED.value).order_by("number"))
 
 
-def mark_claimed(task: Task, agent: Agent) -> None:
-    """pending → in_progress. Raises `Blocked` with the names, or `AlreadyClaimed` with who has it."""
-    must_not_be_blocked(task)
-    won = Task.objects.filter(pk=task.pk, status__in=CLAIM_TASK.sources).update(
+def mark_claimed(given: Sequence[tuple[Task, Agent]]) -> None:
+    """pending → in_progress, all of them. Raises `Blocked` with the names, or `AlreadyClaimed` with who has it: to be undone."""
+    by_id = {task.pk: task for task, _ in given}
+    for pk in Dependency.objects.filter(WAITS, task_id__in=by_id).values_list("task_id", flat=True).distinct():
+        must_not_be_blocked(by_id[pk])
+    won = Task.objects.filter(pk__in=by_id, status__in=CLAIM_TASK.sources).update(
         status=CLAIM_TASK.target,
         started_at=Coalesce(F("started_at"), timezone.now()),
         failed=False,
         held=False,
         not_before=None,
     )
-    if not won:
-        raise AlreadyClaimed(_why_not(task, agent))
+    if won < len(by_id):
+        raise AlreadyClaimed(_why_not(*given[0]))
 
 
 def _why_not(task: Task, agent: Agent) -> str:
@@ -289,11 +293,7 @@ def ready(team_id: int) -> list[Task]:
     return list(
         Task.objects.filter(team_id=team_id, status=TaskStatus.PENDING.value, failed=False, held=False)
         .filter(Q(not_before=None) | Q(not_before__lte=now))
-        .exclude(
-            pk__in=Dependency.objects.filter(task__team_id=team_id)
-            .exclude(needs__status=TaskStatus.COMPLETED.value)
-            .values("task_id")
-        )
+        .exclude(pk__in=Dependency.objects.filter(WAITS, task__team_id=team_id).values("task_id"))
         .exclude(pk__in=Run.objects.filter(team_id=team_id, status__in=[s.value for s in OPEN_RUN]).values("task_id"))
         .order_by("priority", "position", "number")
     )

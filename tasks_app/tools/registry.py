@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from pydantic import ValidationError
@@ -17,6 +18,7 @@ from tasks_app.tools.base import Caller, CrewTool
 TOOLS: dict[str, CrewTool] = {tool.name: tool for module in (tasks, messages, escalate, context, lead) for tool in module.TOOLS}
 
 
+@cache  # the schemas are the same for every run, and making them is a twelfth of what a short run costs
 def specs(*, lead: bool = False) -> tuple[ToolSpec, ...]:
     """Return what the runner registers as the MCP server `crew`; `lead`: for the lead agent, with the tools it alone has."""
     return tuple(tool.spec() for tool in TOOLS.values() if lead or not tool.lead)

@@ -28,7 +28,7 @@ from tasks_app.management import leftovers as ours  # noqa: E402
 from tasks_app.models import Decision, Run, Task, Team  # noqa: E402
 from tasks_app.runners.claude import processes  # noqa: E402
 from tasks_app.runners.port import Ask, Cost, StepDraft, Usage  # noqa: E402
-from tasks_app.services import decisions, deliveries, recovery, runs, steps, tasks, usage  # noqa: E402
+from tasks_app.services import claims, decisions, deliveries, recovery, runs, steps, tasks, usage  # noqa: E402
 from tasks_app.services.endings import Ending, finish  # noqa: E402
 
 SCRIPT = """
@@ -40,6 +40,8 @@ ASK = Ask(
     DecisionKind.PERMISSION, {"tool": "Bash", "input": {"command": "make"}, "risk": {"level": "low", "sentences": []}}, "toolu_1"
 )
 PATIENCE_S = 2.0
+PENDING = ("status__in", "status", "due_at__lte")
+"""What a claim looks for: that nobody has the run."""
 
 
 class Blind:
@@ -56,13 +58,13 @@ class Blind:
         return getattr(self._model.objects, name)
 
 
-def a_team() -> Team:
-    task = {"title": "Task", "criteria": ["done"]}
-    return crew.start(crew.plan("Guarded", agents=1, tasks=[task], parallel=8), script=SCRIPT)
+def a_team(size: int = 1) -> Team:
+    tasks = [{"title": f"Task {number}", "criteria": ["done"]} for number in range(size)]
+    return crew.start(crew.plan("Guarded", agents=size, tasks=tasks, parallel=8), script=SCRIPT)
 
 
 def claim(run_id: str, worker: str) -> runs.Held:
-    held = runs.claim(run_id, worker=worker, host="here")
+    held = claims.claim(run_id, worker=worker, host="here")
     assert held is not None
     return held
 
@@ -95,8 +97,18 @@ def a_frozen_worker_goes_on(team: Team) -> None:
 
 def a_nudge_comes_twice(team: Team) -> None:
     held = claim(first_run(team), "one")
-    held = runs.claim(held.id, worker="two", host="here") or held
+    held = claims.claim(held.id, worker="two", host="here") or held
     complete(held)
+
+
+def two_workers_take_the_same_along(team: Team) -> None:
+    """Each is nudged for one run of its own and takes along what else is due: one of three has no nudge."""
+    ids = list(Run.objects.filter(team=team).order_by("pk").values_list("pk", flat=True))
+    held = {}
+    for name, nudged in (("one", ids[0]), ("two", ids[1])):
+        held |= {each.id: each for each in claims.claim_all([nudged], worker=name, host="here", more=9)}
+    for each in held.values():
+        complete(each)
 
 
 def two_people_answer(team: Team) -> None:
@@ -176,7 +188,8 @@ def forget(known: Tokens | None, row: Tokens) -> tuple[Tokens, Tokens]:
 
 GUARDS: dict[str, tuple[Callable[[Team], None], Callable[[], Any]]] = {
     "fence": (a_frozen_worker_goes_on, lambda: patch.object(steps, "Run", Blind(Run, "fence"))),
-    "lease": (a_nudge_comes_twice, lambda: patch.object(runs, "Run", Blind(Run, "status__in", "status", "due_at__lte"))),
+    "lease": (a_nudge_comes_twice, lambda: patch.object(claims, "Run", Blind(Run, *PENDING))),
+    "claimed together": (two_workers_take_the_same_along, lambda: patch.object(claims, "Run", Blind(Run, *PENDING))),
     "first answer wins": (two_people_answer, lambda: patch.object(decisions, "must_be_open", lambda decision: None)),
     "delivered once": (an_answer_is_fetched_twice, lambda: patch.object(decisions, "usable", lambda fence: decisions.Q())),
     "sweep": (a_nudge_is_lost, lambda: patch.object(recovery, "renudge", list)),
@@ -186,7 +199,7 @@ GUARDS: dict[str, tuple[Callable[[Team], None], Callable[[], Any]]] = {
 
 
 def play(story: Callable[[Team], None]) -> list[str]:
-    team = a_team()
+    team = a_team(3 if story is two_workers_take_the_same_along else 1)
     try:
         story(team)
         return auditor.audit().violations

@@ -13,6 +13,7 @@ from bench.place import ROOT
 NOTICED = {
     "fence": "a step of an old life",
     "lease": "was started while held",
+    "claimed together": "was started while held",
     "first answer wins": "was answered 2 times",
     "delivered once": "reached life 1 2 times",
     "sweep": "is still pending",

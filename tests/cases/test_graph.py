@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from tasks_app.execution import outcome
-from tasks_app.models import Decision, Dependency, Run, Task
+from tasks_app.models import Decision, Dependency, Event, Message, Run, Task
 from tasks_app.runners.port import Outcome, OutcomeKind
 from tasks_app.services import messages, scheduling
 from tests.dashboard.conftest import words_of
@@ -104,11 +104,36 @@ def test_an_assignment_of_a_finished_task_changes_nothing_however_often_it_comes
         refused = browser.post(reverse("task-action", args=[task.pk]), {"do": "reassign", "agent": "", "start": "clean"})
         assert refused.status_code == 409
     assert world.frozen(crew.team) == before
-    for _ in range(4):
-        frame = json.dumps({"type": "task_assignment", "taskId": "1", "timestamp": "2026-01-01T00:00:00Z"})
-        messages.send(
-            crew.team.pk, sender_agent_id=crew.agents[1].pk, to="builder-1", body=frame, actor="agent:builder-2", dedupe_key="t"
-        )
-    assert crew.task().status == "completed"
     assert not Run.objects.exists()
-    assert words_of(browser.get(reverse("team", args=[crew.team.slug]))).count("task_assignment") == 1
+
+
+def test_the_same_frame_four_times_is_one_message_and_an_assignment_of_a_finished_task_one_note(anna):
+    crew = world.make(titles=[f"Task {n}" for n in range(1, 8)], limits={"parallel": 1})
+    Task.objects.filter(number=7).update(status="completed", completed_at=world.now())
+    held, builder = crew.claim(0, 1), crew.agents[1].name
+    desk = {"sender_agent_id": crew.agents[0].pk, "to": builder, "actor": "agent:builder-1"}
+    frame = {"type": "message", "text": "The schema is ready at db/schema.sql.", "timestamp": "2026-01-01T00:00:00.000Z"}
+    for _ in range(4):
+        messages.send(crew.team.pk, body=json.dumps(frame), **desk)
+    assert Message.objects.count() == 1
+    assert len(messages.take_due(held.agent_id, run_id=held.id, fence=held.fence)) == 1
+    for second in range(3):
+        late = {"type": "task_assignment", "taskId": "7", "timestamp": f"2026-01-01T00:00:0{second}.000Z"}
+        messages.send(crew.team.pk, body=json.dumps(late), **desk)
+    notes = Event.objects.filter(kind="note", data__text="assignment for finished task ignored")
+    assert list(notes.values_list("task_number", flat=True)) == [7]
+    assert crew.task(6).status == "completed"
+    assert messages.take_due(held.agent_id, run_id=held.id, fence=held.fence) == [], "nobody is given it as a turn"
+    assert not messages.is_urgent(held.agent_id)
+    assert Run.objects.count() == 1
+    history = words_of(anna(crew).get(reverse("history")))
+    assert history.count("assignment for finished task ignored") == 1
+
+
+def test_an_assignment_of_an_open_task_is_talk_like_any_other():
+    crew = world.make()
+    sent = messages.send(
+        crew.team.pk, sender_agent_id=None, to="builder-1", body='{"type":"task_assignment","taskId":"1"}', actor="user:ada"
+    )
+    assert sent.priority == "normal"
+    assert crew.task().status == "pending"

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import pytest
 from django.urls import reverse
 
-from tasks_app.execution import supervisor
+from tasks_app.execution import admission, supervisor
 from tasks_app.models import Decision, Message, Run, Step
-from tasks_app.services import actions, messages, runs
+from tasks_app.services import actions, claims, messages, runs
 from tests import factories as make
 from tests.dashboard.conftest import words_of
-from tests.execution.test_supervisor import living
+from tests.execution.workers import living
 from tests.runners.claude.fake_cli import AGENTS
 from tests.services_fixtures import until
 
@@ -47,8 +47,9 @@ class Post:
 @pytest.fixture
 def at_work(crew, browser_of, monkeypatch) -> Callable[[], Post]:
     """Return a function that puts a worker to work; it ends with the test."""
-    for name, value in (("HEARTBEAT_S", 0.05), ("SWEEP_S", 60.0), ("LOAD_PER_CORE", 1000.0)):
+    for name, value in (("HEARTBEAT_S", 0.05), ("SWEEP_S", 60.0)):
         monkeypatch.setattr(supervisor, name, value)
+    monkeypatch.setattr(admission, "LOAD_PER_CORE", 1000.0)
     monkeypatch.setattr(tempfile, "tempdir", None)
     anna = make.UserFactory(username="anna")
     make.TeamAccessFactory(team=crew.team, user=anna)
@@ -110,7 +111,8 @@ def test_pressed_before_the_process_has_answered_at_all_it_is_not_lost(at_work, 
     assert binary.told("prompt") == []
 
 
-def test_a_stopped_agent_takes_no_new_prompt(at_work, playing):
+def test_a_stopped_agent_takes_no_new_prompt(at_work, playing, monkeypatch):
+    monkeypatch.setattr(claims, "is_next", lambda run_id: False)  # the other agent's run is for another worker
     binary = playing("crowd")
     post = at_work()
     until(lambda: Decision.objects.count() == 2)

@@ -6,6 +6,7 @@ import pytest
 
 from tasks_app.execution import drive
 from tasks_app.runners.registry import RUNNERS
+from tests.execution.workers import quick, worker  # noqa: F401
 from tests.services import world
 from tests.services.fixtures import database_threads, hints  # noqa: F401
 

@@ -11,6 +11,7 @@ from tasks_app.services.runs import Held
 from tests.services import world
 
 Play = Callable[[RunSpec, RunPort], Awaitable[Outcome]]
+PORT_S = 30.0
 ENDED = Outcome(OutcomeKind.ENDED, result="That was it.")
 
 
@@ -34,7 +35,7 @@ def on_port(held: Held, work: Callable[[RunPort], Awaitable[Any]], **words: Any)
         for name, value in words.items():
             setattr(port, f"_{name}", value)
         try:
-            return await asyncio.wait_for(work(port), 30)
+            return await asyncio.wait_for(work(port), PORT_S)
         finally:
             await port.close()
 

@@ -36,7 +36,7 @@ def run_of(held):
 
 def test_a_reported_task_is_completed_with_its_evidence_and_summary(crew, held):
     runs.report(held.id, held.fence, {"status": "completed", "evidence": {"It works.": "yes"}, "summary": "All there."})
-    assert settle(held, OutcomeKind.ENDED, result="Bye.") is False
+    assert settle(held, OutcomeKind.ENDED, result="Bye.").again is False
     assert (run_of(held).status, run_of(held).reason, run_of(held).result) == ("completed", "done", "Bye.")
     task = crew.task()
     assert (task.status, task.evidence, task.output, task.completed_by) == (
@@ -51,7 +51,7 @@ def test_a_reported_task_is_completed_with_its_evidence_and_summary(crew, held):
 def test_a_task_that_was_given_back_is_pending_again_with_its_dossier(crew, held):
     report = {"status": "pending", "failure": "401 three ways", "approaches": ["key", "token"], "summary": ""}
     runs.report(held.id, held.fence, report)
-    assert settle(held, OutcomeKind.ENDED) is False
+    assert settle(held, OutcomeKind.ENDED).again is False
     run = run_of(held)
     assert (run.status, run.reason, run.detail) == ("failed", "reported", "401 three ways")
     assert (run.dossier["error"], run.dossier["approaches"]) == ("401 three ways", ["key", "token"])
@@ -60,16 +60,16 @@ def test_a_task_that_was_given_back_is_pending_again_with_its_dossier(crew, held
 
 def test_a_run_that_ends_without_a_report_is_asked_once_more_and_then_fails(crew, held):
     """N08"""
-    assert settle(held, OutcomeKind.ENDED) is True
+    assert settle(held, OutcomeKind.ENDED).again is True
     assert run_of(held).status == "running"
-    assert settle(held, OutcomeKind.ENDED) is False
+    assert settle(held, OutcomeKind.ENDED).again is False
     assert (run_of(held).status, run_of(held).reason) == ("failed", "unreported")
     assert Run.objects.get(attempt=2).agent_id == crew.agents[1].pk, "a retry is attempt 2 of the same task"
 
 
 def test_a_life_that_was_lost_writes_nothing(crew, held):
     before = world.frozen(crew.team)
-    assert settle(held, OutcomeKind.LOST) is False
+    assert settle(held, OutcomeKind.LOST).again is False
     assert world.frozen(crew.team) == before
 
 

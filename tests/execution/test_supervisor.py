@@ -1,92 +1,22 @@
 """A worker's own life: it drives what it is nudged for, hears of stops, gives up what it cannot hold, and leaves in order."""
 
-import asyncio
-import contextlib
 import subprocess
 import sys
-import tempfile
 import threading
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
-from django.db import connection
 
-from tasks_app.domain.statuses import Reason
 from tasks_app.execution import supervisor
 from tasks_app.models import Decision, Run, Step, Worker
-from tasks_app.runners.port import Directive, Outcome, OutcomeKind
-from tasks_app.services import actions, decisions, recovery, runs, tasks, workers
-from tests.execution.lives import Scripted, reports, say
+from tasks_app.services import actions, decisions, recovery, runs, workers
+from tests.execution.lives import Scripted, reports
+from tests.execution.workers import living, nudged, plays, waits
 from tests.hooks import listening
 from tests.services import world
 from tests.services_fixtures import until
 
 pytestmark = pytest.mark.usefixtures("scripted", "database_threads")
-CAME_BACK = {
-    Directive.STOP: Outcome(OutcomeKind.STOPPED, Reason.STOPPED),
-    Directive.LEAVE: Outcome(OutcomeKind.PARKED, Reason.INTERRUPTED),
-    Directive.LOST: Outcome(OutcomeKind.LOST),
-}
-
-
-async def end_all():
-    """End the supervisor's own work, as the end of its process would."""
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
-        task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
-
-
-@contextlib.contextmanager
-def living(slots: int = 2) -> Iterator[supervisor.Supervisor]:
-    """A supervisor that ends with the test and gives its connections back."""
-    found = supervisor.Supervisor(slots=slots)
-    found.start()
-    try:
-        yield found
-    finally:
-        asyncio.run_coroutine_threadsafe(end_all(), found._loop).result(10)
-        found._loop.call_soon_threadsafe(found._loop.stop)
-        found._thread.join(10)
-        for pool in (found._beats, found._sweeps):
-            pool.submit(lambda: connection.close()).result(10)  # its own, not ours
-            pool.shutdown()
-        found._loop.close()
-
-
-@pytest.fixture
-def quick(crew, monkeypatch):
-    """A quick heart; the sweep out of the way; temporary files where they were."""
-    monkeypatch.setattr(supervisor, "HEARTBEAT_S", 0.05)
-    monkeypatch.setattr(supervisor, "SWEEP_S", 60.0)
-    monkeypatch.setattr(supervisor, "LOAD_PER_CORE", 1000.0)
-    monkeypatch.setattr(tempfile, "tempdir", None)
-
-
-@pytest.fixture
-def worker(quick) -> Iterator[supervisor.Supervisor]:
-    """A worker at work."""
-    with living() as found:
-        yield found
-
-
-def plays(*given):
-    Scripted.plays[:], Scripted.specs[:] = list(given), []
-
-
-def nudged(worker, crew):
-    """Claim the task and nudge the worker for its run, as Celery's thread does; returns the run's id and the thread."""
-    run = runs.claim_task(crew.tasks[0].pk, agent_id=crew.agents[0].pk, actor="system")
-    thread = threading.Thread(target=worker.run, args=(run.pk,))
-    thread.start()
-    return run.pk, thread
-
-
-async def waits(spec, port):
-    """A play that works until the system wants something else."""
-    await port.emit([say("I work.")])
-    return CAME_BACK[await port.directive_changed()]
 
 
 def test_a_nudge_is_driven_to_the_end_and_a_second_one_changes_nothing(worker, crew):
@@ -169,13 +99,6 @@ def test_on_leaving_it_parks_what_it_runs_takes_nothing_new_and_is_forgotten(wor
     assert Run.objects.get().fence == 1
 
 
-def test_it_runs_no_more_than_it_has_places_for(worker, crew):
-    worker.slots = 0
-    run = runs.claim_task(crew.tasks[0].pk, agent_id=crew.agents[0].pk, actor="system")
-    worker.run(run.pk)
-    assert (Run.objects.get().status, Run.objects.get().fence) == ("pending", 0)
-
-
 def test_a_sweep_finds_what_no_nudge_reached(quick, crew, hints, monkeypatch):
     monkeypatch.setattr(supervisor, "SWEEP_S", 0.05)
     hints.nudging = False
@@ -197,25 +120,6 @@ def test_a_sibling_that_dies_is_seen_by_its_process_and_its_run_goes_on_here_at_
         sibling.kill()
         until(lambda: Run.objects.get().status == "pending")
     assert Run.objects.get().reason == "worker_lost"
-
-
-def test_a_nudge_that_finds_every_place_taken_waits_for_the_next_and_celery_hears_when_there_is_one(worker, crew):
-    told = threading.Event()
-    worker.on_room = told.set
-    plays(waits, reports("completed", evidence={"1": "yes"}))
-    first, thread = nudged(worker, crew)
-    until(lambda: Step.objects.exists())
-    worker.slots = 1
-    assert (worker.room(), told.is_set()) == (0, False)
-    task = tasks.create(crew.team.pk, tasks.Draft("Second", criteria=("It works.",), role="builder"), actor="system")
-    second = runs.claim_task(task.pk, agent_id=crew.agents[1].pk, actor="system")
-    waiting = threading.Thread(target=worker.run, args=(second.pk,))
-    waiting.start()
-    actions.stop_run(first, actor="user:ada")
-    thread.join(20)
-    waiting.join(20)
-    assert told.is_set()
-    assert Run.objects.get(pk=second.pk).status == "completed"
 
 
 def test_a_worker_that_starts_takes_back_what_the_dead_of_its_host_held(crew, worker):

@@ -11,7 +11,7 @@ from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.statuses import DecisionKind, Reason, RunStatus, StepKind
 from tasks_app.models import Decision, Event, Run, Step
 from tasks_app.runners.port import StepDraft
-from tasks_app.services import actions, decisions, deliveries, endings, expiry, runs, steps, transcripts
+from tasks_app.services import actions, claims, decisions, deliveries, endings, expiry, runs, steps, transcripts
 from tests.services import world
 from tests.services.asking import CHOICE, opened
 
@@ -142,7 +142,7 @@ def test_a_parked_run_goes_on_only_when_the_last_open_request_is_answered():
     runs.park(held.id, held.fence, reason=Reason.PARKED, interrupted=False)
     world.answer(first, "allow")
     assert world.is_parked(held.id)
-    assert runs.claim(held.id, worker="w2", host="h") is None
+    assert claims.claim(held.id, worker="w2", host="h") is None
     world.answer(second, "deny")
     assert world.take(held.id, worker="w2").fence == held.fence + 1
 

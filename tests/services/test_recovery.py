@@ -14,7 +14,7 @@ from tasks_app.domain.leases import CRASHES, LEASE_S
 from tasks_app.domain.statuses import DecisionKind, Reason
 from tasks_app.models import Decision, Run, Task, Team, Worker
 from tasks_app.runners.port import Directive
-from tasks_app.services import actions, decisions, deliveries, expiry, recovery, runs, scheduling, steps, workers
+from tasks_app.services import actions, claims, decisions, deliveries, expiry, recovery, runs, scheduling, steps, workers
 from tasks_app.services.clock import DatabaseNow, now_s
 from tests.services import world
 from tests.services_fixtures import until
@@ -267,7 +267,7 @@ def test_a_run_that_waits_out_a_rate_limit_is_due_at_the_reset_and_not_before(cr
     runs.park(held.id, held.fence, reason=Reason.RATE_LIMITED, detail="until 12:00", retry_at=at, interrupted=True)
     run = Run.objects.get()
     assert (run.due_at, run.retries, run.reason, run.detail) == (at, 1, "rate_limited", "until 12:00")
-    assert runs.claim(held.id, worker="w", host="h") is None
+    assert claims.claim(held.id, worker="w", host="h") is None
     assert runs.make_due(held.id, why="the lead wants it now") is True
     assert world.take(held.id).fence == held.fence + 1
 

@@ -154,16 +154,16 @@ def test_a_team_that_gets_no_work_has_ended_all_the_same_when_nothing_is_left(st
 
 def test_a_task_that_cannot_start_does_not_keep_the_others_waiting(monkeypatch):
     crew = world.make(titles=("A", "B"))
-    give = runs.give
+    give_all = runs.give_all
 
-    def refusing(team, task, agent, **words):
-        if task == crew.tasks[0]:
+    def refusing(team, given, **words):
+        if crew.tasks[0] in [task for task, _ in given]:
             raise Conflict("no")
-        return give(team, task, agent, **words)
+        return give_all(team, given, **words)
 
-    monkeypatch.setattr(runs, "give", refusing)
+    monkeypatch.setattr(runs, "give_all", refusing)
     assert len(scheduling.tick(crew.team.pk)) == 1
-    assert crew.task(1).status == "in_progress"
+    assert (crew.task(0).status, crew.task(1).status) == ("pending", "in_progress")
 
 
 def test_a_run_ends_with_its_words_cleaned_and_masked_and_its_task_told():

@@ -13,7 +13,7 @@ from tasks_app.domain.errors import Conflict, Invalid, TooLarge
 from tasks_app.domain.leases import NEVER
 from tasks_app.models import Agent, Checkpoint, ContextChunk, Decision, Event, Message, Run, Step, Team, TranscriptEntry
 from tasks_app.selectors.checkpoints import mark
-from tasks_app.services import actions, checkpoints, context, runs, snapshots, team_export, team_tables, workspaces
+from tasks_app.services import actions, checkpoints, claims, context, snapshots, team_export, team_tables, workspaces
 from tests.services import team_files, world
 from tests.services.team_files import changed, export, full, load, rows
 
@@ -99,17 +99,17 @@ def test_nothing_runs_in_a_copy_and_what_waits_goes_on_waiting(crew):
     assert (run.status, run.due_at, run.worker, run.pid, run.lease_until) == ("pending", NEVER, "", 0, 0)
     assert team.decisions.get().parked
     assert (run.cost_due, run.cost_partial) == (False, True)
-    assert runs.claim(run.pk, worker="w", host="h") is None
+    assert claims.claim(run.pk, worker="w", host="h") is None
     assert Run.objects.get(pk=crew.team.runs.get().pk).status == "running", "the one it was copied from goes on"
 
 
 def test_a_copy_goes_on_once_it_is_resumed_and_is_claimed_once(crew):
     Decision.objects.all().delete()
     team = load(export(crew.team), "Copy")
-    assert runs.claim(team.runs.get().pk, worker="w", host="h") is None
+    assert claims.claim(team.runs.get().pk, worker="w", host="h") is None
     actions.resume_team(team.pk, actor="user:lead")
-    assert runs.claim(team.runs.get().pk, worker="w", host="h").fence == 2
-    assert runs.claim(team.runs.get().pk, worker="v", host="h") is None
+    assert claims.claim(team.runs.get().pk, worker="w", host="h").fence == 2
+    assert claims.claim(team.runs.get().pk, worker="v", host="h") is None
 
 
 def test_the_log_goes_on_without_a_gap(crew):

@@ -15,7 +15,7 @@ from tasks_app.domain.leases import NEVER
 from tasks_app.domain.statuses import DecisionKind, StepKind
 from tasks_app.models import Agent, Decision, Event, Run, Task, Team
 from tasks_app.runners.port import Ask, Cost, StepDraft, Usage
-from tasks_app.services import actions, decisions, runs, tasks
+from tasks_app.services import actions, claims, decisions, runs, tasks
 from tasks_app.services.runs import Held
 from tests import factories
 
@@ -57,7 +57,7 @@ def make(
 
 def take(run_id: str, *, worker: str = "w1", host: str = HOST) -> Held:
     """Claim a run; it must be to be had."""
-    held = runs.claim(run_id, worker=worker, host=host)
+    held = claims.claim(run_id, worker=worker, host=host)
     assert held is not None, Run.objects.filter(pk=run_id).values("status", "due_at", "reason")
     return held
 

@@ -1,0 +1,125 @@
+"""Claims: which worker has a run. Sole writer of fence and lease at its start; one winner, whoever comes at the same moment."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from math import ceil
+
+from django.db import transaction
+from django.db.models import Count, F, Q
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from tasks_app import wake
+from tasks_app.domain.deciders import TURN
+from tasks_app.domain.errors import NotFound
+from tasks_app.domain.events import EventKind
+from tasks_app.domain.leases import LEASE_S
+from tasks_app.domain.statuses import AgentStatus, RunStatus, TeamStatus
+from tasks_app.domain.transitions import START_RUN
+from tasks_app.models import Run, Team
+from tasks_app.selectors.workers import alive
+from tasks_app.services import capacity, events, runs
+from tasks_app.services.clock import DatabaseNow
+from tasks_app.services.runs import Held
+
+
+def claim(run_id: str, *, worker: str, host: str) -> Held | None:
+    """Take a due run: a higher fence and a lease, in one UPDATE. None where it is not to be had now."""
+    return next(iter(claim_all([run_id], worker=worker, host=host)), None)
+
+
+def claim_all(run_ids: Sequence[str], *, worker: str, host: str, more: int = 0) -> list[Held]:
+    """`claim` of many runs, one transaction and one UPDATE per team; returns those it got.
+
+    The team's caps are counted under its lock, so two workers never start one run too many: those named first come first.
+    Where a team has more runs that are due, at most `more` of them are taken along, no more than this worker's share of the work.
+    """
+    teams: dict[int, list[str]] = defaultdict(list)
+    found = dict(Run.objects.filter(pk__in=run_ids, status=RunStatus.PENDING.value).values_list("pk", "team_id"))
+    for run_id in dict.fromkeys(run_ids):
+        if run_id in found:
+            teams[found[run_id]].append(run_id)
+    won: list[Held] = []
+    for team_id, ids in teams.items():
+        left = more - sum(held.id not in found for held in won)
+        won += _claim(team_id, ids, worker=worker, host=host, more=left)
+    return won
+
+
+def is_next(run_id: str) -> bool:
+    """Whether no run of another team has been due for longer: a place that is free is for who has waited longest."""
+    run = Run.objects.filter(pk=run_id).values("team_id", "due_at").first()
+    others = Run.objects.filter(status=RunStatus.PENDING.value, team__status=TeamStatus.ACTIVE.value)
+    return run is not None and not others.exclude(team_id=run["team_id"]).filter(due_at__lt=run["due_at"]).exists()
+
+
+def hand_on(run_id: str) -> bool:
+    """Nudge others for a run for which there is no place here; False where the broker does not answer."""
+    due = Run.objects.filter(pk=run_id, status=RunStatus.PENDING.value, due_at__lte=DatabaseNow())
+    return not due.exists() or wake.nudge(run_id)
+
+
+@transaction.atomic
+def _claim(team_id: int, run_ids: list[str], *, worker: str, host: str, more: int) -> list[Held]:
+    try:
+        team = events.lock(team_id)
+    except NotFound:
+        return []
+    fences = _to_be_had(team, run_ids, worker=worker, more=more)
+    if not fences:
+        return []
+    Run.objects.filter(pk__in=fences, status__in=START_RUN.sources, due_at__lte=DatabaseNow()).update(
+        status=START_RUN.target,
+        fence=F("fence") + 1,
+        lease_until=DatabaseNow() + LEASE_S,
+        worker=worker,
+        host=host,
+        pid=0,
+        nudged_at=0,
+        reason="",
+        detail="",
+        raw="",
+        waits_for=None,
+        started_at=Coalesce(F("started_at"), timezone.now()),
+    )
+    # what the UPDATE has taken for us, and nothing else, has exactly the next fence under our name
+    ours = {run.pk: run for run in Run.objects.select_related("task").filter(pk__in=fences, worker=worker)}
+    won = [ours[pk] for pk, fence in fences.items() if pk in ours and ours[pk].fence == fence + 1]
+    if won:
+        events.append_all(team_id, [_started(run) for run in won])
+    return [Held(run.pk, run.fence, run.team_id, run.task_id, run.agent_id) for run in won]
+
+
+def _to_be_had(team: Team, run_ids: list[str], *, worker: str, more: int) -> dict[str, int]:
+    """Return the runs that may start within the team's cap, with their fences: in the order they were named, then others."""
+    if team.status != TeamStatus.ACTIVE.value:
+        return {}
+    due = Run.objects.filter(
+        team=team, status=RunStatus.PENDING.value, due_at__lte=DatabaseNow(), agent__status=AgentStatus.ACTIVE.value
+    ).order_by("due_at", "pk")
+    found = {pk: (fence, kind) for pk, fence, kind in due.values_list("pk", "fence", "task__type")}
+    named = [run_id for run_id in run_ids if run_id in found]
+    others = [run_id for run_id in found if run_id not in named]
+    places = capacity.parallel(team.limits) - capacity.at_work(team.pk)
+    fences = {}
+    for run_id in named + others[: _along(worker, len(named), len(others), most=more)]:
+        fence, kind = found[run_id]
+        if kind == TURN or places > 0:
+            places -= kind != TURN
+            fences[run_id] = fence
+    return fences
+
+
+def _along(worker: str, named: int, others: int, *, most: int) -> int:
+    """How many others are taken along: up to the worker's share of all that runs and is due. The rest is for other workers."""
+    if not others or most <= 0:
+        return 0
+    running = Run.objects.filter(status=RunStatus.RUNNING.value)
+    held = running.aggregate(all=Count("pk"), mine=Count("pk", filter=Q(worker=worker)))
+    share = ceil((held["all"] + named + others) / max(1, len(alive())))
+    return max(0, min(most, int(share - held["mine"] - named)))
+
+
+def _started(run: Run) -> events.Line:
+    data = {"fence": run.fence, "worker": run.worker, "resumed": run.fence > 1}
+    return runs.line(run, EventKind.RUN_STARTED, data=data)
