@@ -14,7 +14,7 @@ COPY pyproject.toml uv.lock ./
 RUN --mount=type=cache,target=/root/.cache/uv uv sync --frozen --no-dev --compile-bytecode
 COPY --chown=root:root . .
 ENV CREWDESK_HOME=/data CREWDESK_STATIC_ROOT=/app/staticfiles CREWDESK_STATIC_MANIFEST=1
-RUN CREWDESK_HOME=/tmp/build python manage.py collectstatic --no-input --verbosity 0 && rm -rf /tmp/build
+RUN python -m compileall -q dashboard tasks_app && CREWDESK_HOME=/tmp/build python manage.py collectstatic --no-input --verbosity 0 && rm -rf /tmp/build
 USER crewdesk
 VOLUME /data
 EXPOSE 8400

@@ -20,6 +20,7 @@ from dashboard.views import (
     session,
     task_form,
     tasks,
+    team_files,
     teams,
 )
 
@@ -32,7 +33,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("teams/", teams.listing, name="teams"),
     path("teams/new/", new_team.new_team, name="team-new"),
     path("teams/new/plan/", new_team.create, name="team-create"),
+    path("teams/import/", team_files.form, name="team-import"),
+    path("teams/import/file/", team_files.load, name="team-import-file"),
     path("teams/<slug:slug>/", teams.team, name="team"),
+    path("teams/<slug:slug>/export/", team_files.export, name="team-export"),
     path("teams/<slug:slug>/action/", teams.act, name="team-action"),
     path("teams/<slug:slug>/how-it-goes/", teams.how_it_goes, name="how-it-goes"),
     path("teams/<slug:slug>/who-decides/", deciders.page, name="deciders"),

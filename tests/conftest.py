@@ -19,7 +19,7 @@ _home = tempfile.TemporaryDirectory(prefix="crewdesk-test-")
 os.environ["CREWDESK_HOME"] = str(Path(_home.name))
 os.environ["DATABASE_URL"] = os.environ.get("CREWDESK_TEST_DATABASE_URL", "")
 os.environ["DJANGO_SETTINGS_MODULE"] = "dashboard.settings"
-os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # what one of the hundreds of processes has compiled, the next ones read
 os.environ["CREWDESK_DB_POOL"] = "40"  # PostgreSQL: tests start up to 20 callers at once, each with its own connection
 django.setup()
 

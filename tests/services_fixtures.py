@@ -197,7 +197,7 @@ def running_daphne(
     home = Path(tempfile.mkdtemp(prefix="crewdesk-web-"))
     words = {name: value for name, value in os.environ.items() if not name.startswith(("CREWDESK_", "DATABASE_URL", "REDIS_URL"))}
     words |= {"CREWDESK_HOME": str(home), "REDIS_URL": redis_url, "PYTHONUNBUFFERED": "1"}
-    words |= {"DJANGO_SETTINGS_MODULE": "dashboard.settings", "PYTHONDONTWRITEBYTECODE": "1", **(env or {})}
+    words |= {"DJANGO_SETTINGS_MODULE": "dashboard.settings", **(env or {})}
     server = Daphne(home, words, app)
     try:
         server.manage("migrate", "-v", "0")

@@ -1,7 +1,7 @@
 """The board of a team: one block per state, the tabs that choose one on a phone, and the same as a table."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
@@ -14,7 +14,7 @@ from tasks_app.selectors.tasks import TaskCard
 from tasks_app.services import keys
 
 DONE_SHOWN = 10
-VIEWS = ("board", "table")
+VIEWS = ("board", "table", "graph")
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class Filter:
     agent: str = ""
     hide_done: bool = False
     column: str = ""  # the one shown on a phone
+    everything: bool = False  # all of a graph that is large
 
     @classmethod
     def parse(cls, query: str) -> "Filter":
@@ -38,19 +39,25 @@ class Filter:
             agent=found.get("agent", "")[:60],
             hide_done=found.get("hide") == "1",
             column=column if column in set(TaskState) else "",
+            everything=found.get("all") == "1",
         )
 
     @property
     def choices(self) -> dict[str, str]:
         """What differs from the plain board."""
         pairs = {"view": self.view if self.view != "board" else "", "q": self.text, "agent": self.agent}
-        pairs |= {"hide": "1" if self.hide_done else "", "col": self.column}
+        pairs |= {"hide": "1" if self.hide_done else "", "col": self.column, "all": "1" if self.everything else ""}
         return {name: value for name, value in pairs.items() if value}
 
     @property
     def query(self) -> str:
         """The shortest query string for it."""
         return urlencode(self.choices)
+
+    @property
+    def with_everything(self) -> str:
+        """The query string that shows all of a large graph."""
+        return replace(self, everything=True).query
 
     @property
     def active(self) -> bool:

@@ -12,6 +12,7 @@ from dashboard.panels.board import Board, Filter, Table
 from dashboard.panels.checkpoints import CheckpointList
 from dashboard.panels.context import ContextEntry, ContextList
 from dashboard.panels.decision import Decision
+from dashboard.panels.graph import Graph
 from dashboard.panels.history import History
 from dashboard.panels.inbox_counts import InboxCounts
 from dashboard.panels.inbox_list import InboxList
@@ -72,13 +73,18 @@ def team(arg: str, viewer: Viewer) -> list[Block]:
     slug, query = args.unpack(arg)
     found = team_at(viewer, slug)
     chosen = Filter.parse(query)
-    tasks = Table() if chosen.view == "table" else Board()
     return [
         TeamBar().block(found.pk),
-        tasks.block(found.pk, chosen.query),
+        tasks_of(found.pk, chosen),
         AgentSet().block(found.pk),
         Messages().block(found.pk),
     ]
+
+
+def tasks_of(team_pk: int, chosen: Filter) -> Block:
+    """Return the tasks of a team as the board, the table or the graph."""
+    panels: dict[str, Board | Table | Graph] = {"board": Board(), "table": Table(), "graph": Graph()}
+    return panels[chosen.view].block(team_pk, chosen.query)
 
 
 def context(arg: str, viewer: Viewer) -> list[Block]:
@@ -161,6 +167,7 @@ PAGES: Mapping[str, Callable[[str, Viewer], list[Block]]] = {
     "agent": agent,
     "history": history,
     "team-new": plain,
+    "team-import": plain,
     "message": plain,
     "task-form": plain,
     "keys": plain,

@@ -163,6 +163,12 @@ CONTENT_SECURITY_POLICY = (
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; manifest-src 'self'; worker-src 'self'; media-src 'self'"
 )
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024  # bytes; larger bodies get 413 in words
+IMPORT_MB = int(env.number("CREWDESK_IMPORT_MB", 512, low=1, high=32 * 1024))  # MB that an uploaded file of a team may have
+FILE_UPLOAD_HANDLERS = [
+    "dashboard.uploads.Bounded",
+    "django.core.files.uploadhandler.MemoryFileUploadHandler",
+    "django.core.files.uploadhandler.TemporaryFileUploadHandler",
+]
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]

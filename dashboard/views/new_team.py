@@ -13,8 +13,9 @@ from django.views.decorators.http import require_GET
 from dashboard.forms import plans as forms
 from dashboard.forms.plans import Given
 from dashboard.http import post_only
+from dashboard.panels.graph import Node, drawing
 from dashboard.views.page import Page
-from tasks_app.domain import criteria, graph
+from tasks_app.domain import criteria, graph, layers
 from tasks_app.domain import plan as plans
 from tasks_app.domain.errors import DomainError, Forbidden, Invalid
 from tasks_app.domain.estimate import Total
@@ -35,6 +36,7 @@ class Preview:
 
     plan: Plan
     tasks: tuple[tuple[int, Task], ...]
+    drawing: dict[str, Any] | None  # what waits for what, as a picture; None: nothing waits for anything
     first: tuple[str, ...]  # labels of the tasks that start at once
     roles: int
     shortest_min: float  # minutes along the longest chain, by the lower estimates
@@ -97,6 +99,7 @@ def preview(plan: Plan, base: Path, *, rehearsal: bool) -> Preview:
     return Preview(
         plan=plan,
         tasks=tuple(enumerate(plan.tasks, 1)),
+        drawing=_drawing(plan) if any(deps.values()) else None,
         first=tuple(free[: plan.limits.parallel]),
         roles=len({agent.role for agent in plan.agents}),
         shortest_min=graph.critical_path(deps, {place: low for place, (low, _) in enumerate(windows)}).total,
@@ -112,6 +115,16 @@ def preview(plan: Plan, base: Path, *, rehearsal: bool) -> Preview:
             for one in criteria.read(task.stored_criteria)
         ),
     )
+
+
+def _drawing(plan: Plan) -> dict[str, Any]:
+    edges = tuple((needed + 1, place) for place, needs in enumerate(plan.needs(), 1) for needed in needs)
+    picture = layers.drawn(tuple(range(1, len(plan.tasks) + 1)), edges)
+    nodes = [
+        Node(*picture.corners[number], label=f"T-{number}", title=task.title, who=task.assignee or task.role or "any agent")
+        for number, task in enumerate(plan.tasks, 1)
+    ]
+    return drawing(picture, nodes)
 
 
 def _window(task: Task) -> tuple[float, float]:

@@ -10,9 +10,9 @@ from django.views.decorators.http import require_GET
 from dashboard.access import team_at
 from dashboard.forms import fields
 from dashboard.http import post_only
-from dashboard.panels import args
+from dashboard.panels import args, pages
 from dashboard.panels.agents import AgentSet
-from dashboard.panels.board import Board, Filter, Table
+from dashboard.panels.board import VIEWS, Filter
 from dashboard.panels.messages import Messages
 from dashboard.panels.team_head import TeamBar
 from dashboard.templatetags.crew_format import plural
@@ -128,20 +128,18 @@ def render(
     posted: dict[str, Any] | None = None,
 ) -> HttpResponse:
     """Return the page of a team; with `problem` and `posted` for a form that was refused."""
-    tasks = Table() if chosen.view == "table" else Board()
     context = {
         "slug": found.slug,
         "team_name": found.name,
         "rehearsal": found.rehearsal,
         "bar": TeamBar().block(found.pk),
-        "tasks": tasks.block(found.pk, chosen.query),
+        "tasks": pages.tasks_of(found.pk, chosen),
         "agents": AgentSet().block(found.pk),
         "messages_block": Messages().block(found.pk),
         "members": attempts.members(found.pk),
         "can_add": page.viewer.can_act(found.pk),
         "filter": chosen,
-        "board_query": replace(chosen, view="board").query,
-        "table_query": replace(chosen, view="table", column="").query,
+        "views": [(view, replace(chosen, view=view, column="", everything=False).query) for view in VIEWS],
         "posted": posted,
     }
     return page.render(

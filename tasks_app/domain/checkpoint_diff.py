@@ -8,9 +8,8 @@ from typing import Final
 
 from tasks_app.domain.checkpoint import AgentState, Content, EntryState, TaskState
 from tasks_app.domain.ids import task_label
-from tasks_app.domain.statuses import TaskStatus
+from tasks_app.domain.statuses import UNFINISHED, TaskStatus
 
-UNFINISHED: Final = (TaskStatus.PENDING, TaskStatus.IN_PROGRESS)
 SHORT: Final = 7
 """Characters of a snapshot's id that people are shown."""
 

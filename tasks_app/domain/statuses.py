@@ -1,6 +1,7 @@
 """The fixed words of Crewdesk: every stored state, kind and reason, each with one meaning."""
 
 from enum import StrEnum
+from typing import Final
 
 
 class TeamStatus(StrEnum):
@@ -25,6 +26,9 @@ class TaskStatus(StrEnum):
     IN_PROGRESS = "in_progress"  # claimed: an open run exists
     COMPLETED = "completed"  # reported with evidence, or completed by hand
     CANCELLED = "cancelled"  # the lead gave it up
+
+
+UNFINISHED: Final = (TaskStatus.PENDING, TaskStatus.IN_PROGRESS)
 
 
 class RunStatus(StrEnum):

@@ -163,7 +163,9 @@ def _backup() -> Finding:
         return Finding("backup", Level.FAIL, f"the last backup failed: {last.error}", fix)
     if last.ended_at is None:
         return Finding("backup", Level.WARN, f"a backup has not ended since {last.started_at:%Y-%m-%d %H:%M} UTC", fix)
-    return Finding("backup", Level.OK, f"{last.name} was made and restored on trial, {last.teams} teams")
+    return Finding(
+        "backup", Level.OK, f"{last.name} was made and restored on trial, {last.teams} {'team' if last.teams == 1 else 'teams'}"
+    )
 
 
 def _disk() -> Finding:

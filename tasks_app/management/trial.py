@@ -31,7 +31,7 @@ def _one(path: str) -> dict[str, Any]:
         lost = _commits(file) - bundles.commits(team.slug)
         if lost:
             raise Invalid(f"A snapshot of the workspace did not come back: {min(lost)}")
-    return {"team": manifest.team, **{table.name: manifest.rows(table.name) for table in team_tables.ALL}}
+    return {"name": manifest.team, **{table.name: manifest.rows(table.name) for table in team_tables.ALL}}
 
 
 def _compare(table: str, file: IO[bytes], again: IO[bytes]) -> None:

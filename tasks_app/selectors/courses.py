@@ -6,11 +6,10 @@ from typing import Any
 from django.db.models import Count, Q, Sum
 
 from tasks_app.domain.estimate import STARTING, Course, size_of
-from tasks_app.domain.statuses import TaskStatus
+from tasks_app.domain.statuses import UNFINISHED, TaskStatus
 from tasks_app.models import Task
 from tasks_app.selectors.look import once
 
-UNFINISHED = (TaskStatus.PENDING, TaskStatus.IN_PROGRESS)
 BY_AGENTS = Q(used_tokens__gt=0)
 
 

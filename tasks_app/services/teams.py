@@ -24,7 +24,7 @@ EVENT_OF = {
 
 
 _ARCHIVED = "This team is archived. Restore it first."
-RESERVED = ("new",)
+RESERVED = ("import", "new")
 """Addresses below /teams/ that are pages of their own."""
 
 

@@ -64,6 +64,7 @@ def addresses(world: World) -> dict[str, str]:
     kinds = ("permission", "plan", "question", "escalation", "budget", "stall", "review", "risky", "closed")
     return {
         "overview": "/", "inbox": "/inbox/", "teams": "/teams/", "team": "/teams/atlas/", "table": "/teams/atlas/?view=table",
+        "graph": "/teams/atlas/?view=graph", "import": "/teams/import/",
         "task": f"/tasks/{world['task']}/", "agent": f"/agents/{world['agent']}/", "history": "/history/",
         "archived": "/teams/cygnus/", "how it goes": "/teams/atlas/how-it-goes/", "messages": "/teams/atlas/messages/",
         "who decides": "/teams/atlas/who-decides/",

@@ -39,6 +39,7 @@ def begin() -> dict[str, Any]:
         "request": f"/inbox/{Decision.objects.get(run=run).pk}/",
         "board": "/teams/atlas/",
         "table": "/teams/atlas/?view=table",
+        "graph": "/teams/atlas/?view=graph",
         "running": f"/tasks/{first.pk}/",
         "failed": f"/tasks/{second.pk}/",
         "waiting": f"/tasks/{third.pk}/",

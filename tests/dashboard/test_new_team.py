@@ -85,6 +85,8 @@ def test_a_good_plan_is_shown_before_it_runs(post):
     assert "about 15–30 min of work" in text
     assert "Start team: 2 agents, up to $5" in text
     assert "Nothing runs before this button." in text
+    assert html_of(response).count("<foreignObject") == 3
+    assert html_of(response).count("<path d=") == 2
     assert "Rehearsal: replies are scripted" in text
     assert not Team.objects.filter(name="Billing").exists()
 

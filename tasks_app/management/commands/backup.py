@@ -48,7 +48,7 @@ class Command(DeskCommand):
         if as_json:
             self.print_json({"name": made.name, "teams": made.teams, "bytes": made.size, "verified": made.verified})
         else:
-            self.stdout.write(f"{made.name}: {made.teams} teams, {made.size / 2**20:.1f} MB, restored on trial.")
+            self.stdout.write(f"{made.name}: {_counted(made.teams, 'team')}, {made.size / 2**20:.1f} MB, restored on trial.")
         return 0
 
     def _list(self, as_json: bool) -> int:
@@ -73,9 +73,8 @@ class Command(DeskCommand):
             self.print_json({"name": name, "teams": found})
             return 0
         for team in found:
-            self.stdout.write(
-                f"{team['team']}: {team['tasks']} tasks, {team['runs']} attempts, {team['events']} events came back"
-            )
+            came = (_counted(team[table], word) for table, word in (("tasks", "task"), ("runs", "attempt"), ("events", "event")))
+            self.stdout.write(f"{team['name']}: {', '.join(came)} came back")
         self.stdout.write(f"{name} can be restored.")
         return 0
 
@@ -91,3 +90,7 @@ class Command(DeskCommand):
         for why in stayed:
             self.stdout.write(f"Left out: {why}")
         return 0
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"

@@ -1,0 +1,90 @@
+"""`manage.py backup`, and the workers that make backups by themselves."""
+
+import asyncio
+import logging
+import threading
+
+import pytest
+
+from tasks_app.execution import backing
+from tasks_app.management.commands import backup as command
+from tasks_app.models import Backup, Team
+from tasks_app.services import backups, workspaces
+from tests.management.commands import run, run_json
+from tests.services.team_files import full
+
+pytestmark = [pytest.mark.django_db, pytest.mark.files]
+
+
+@pytest.fixture(autouse=True)
+def kept(tmp_path, settings, monkeypatch):
+    settings.HOME = tmp_path / "home"
+    settings.HOME.mkdir(mode=0o700)
+    settings.BACKUP_URL = f"file://{tmp_path}/kept"
+    monkeypatch.setattr(command.prepare, "everything", lambda: None)
+    return tmp_path / "kept"
+
+
+def test_one_is_made_listed_verified_and_restored(tmp_path):
+    full(name="Atlas", slug="atlas", workspace=str(tmp_path / "none"))
+    code, said, _ = run("backup", "now")
+    name = said.split(":")[0]
+    assert (code, said) == (0, f"{name}: 1 team, {said.split()[3]} MB, restored on trial.\n")
+    assert run("backup", "list")[:2] == (0, f"{name}\n")
+    assert run_json("backup", "list")[1]["tries"][0]["verified"] is True
+    code, said, _ = run("backup", "verify", name)
+    assert (code, said.splitlines()[-1]) == (0, f"{name} can be restored.")
+    assert said.startswith("Atlas: 2 tasks, 1 attempt, ")
+    assert run("backup", "restore", name)[1].startswith("Left out: There is a team “Atlas” already.")
+    Team.objects.all().delete()
+    workspaces.remove("atlas")
+    assert run_json("backup", "restore", name) == (0, {"restored": ["atlas"], "refused": []})
+
+
+def test_a_store_that_does_not_take_it_is_said_and_nothing_is_left_there(kept, tmp_path):
+    kept.write_text("a file where the folder should be")
+    code, _, err = run("backup", "now")
+    assert (code, "No backup was made: The place of CREWDESK_BACKUP_URL" in err) == (1, True)
+    assert Backup.objects.get().error.startswith("The place of CREWDESK_BACKUP_URL does not take or give files")
+    assert kept.read_text() == "a file where the folder should be"
+    assert [path.name for path in tmp_path.iterdir() if "part" in path.name] == []
+
+
+def test_without_a_place_or_with_an_unknown_name_it_says_what_to_do(settings):
+    assert "There is no backup yet" in run("backup", "list")[1]
+    assert run_json("backup", "verify", "crewdesk-none.zip")[0] == 2
+    settings.BACKUP_URL = ""
+    code, said = run_json("backup", "list")
+    assert (code, said["error"]["field"]) == (2, "CREWDESK_BACKUP_URL")
+
+
+def test_a_worker_makes_one_in_each_interval_and_goes_on_after_a_failure(monkeypatch, caplog):
+    tries, third = [], threading.Event()
+
+    def due():
+        tries.append(len(tries))
+        if len(tries) == 3:
+            third.set()
+        if len(tries) == 1:
+            raise RuntimeError("the database went away")
+        return Backup(name="b.zip", error="No space left." if len(tries) == 2 else "")
+
+    monkeypatch.setattr(backups, "take_if_due", due)
+
+    async def look():
+        task = asyncio.create_task(backing.look_after(every_s=0.01))
+        try:
+            assert await asyncio.to_thread(third.wait, 10)
+        finally:
+            task.cancel()
+
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(look())
+    said = [record.getMessage() for record in caplog.records]
+    assert said[:2] == ["a backup could not be begun; trying again later", "the backup b.zip failed: No space left."]
+
+
+def test_a_worker_without_a_place_does_not_look(settings, monkeypatch):
+    settings.BACKUP_URL = ""
+    monkeypatch.setattr(backups, "take_if_due", lambda: pytest.fail("looked"))
+    asyncio.run(asyncio.wait_for(backing.look_after(every_s=0), 5))
