@@ -13,6 +13,7 @@ KEYS = (
             (("g", "o"), "Overview"),
             (("g", "i"), "Inbox"),
             (("g", "b"), "Board of the team that the page is about, else of the first it names"),
+            (("g", "d"), "Dependencies of that team"),
             (("g", "m"), "Messages of that team"),
             (("g", "h"), "History"),
             (("/",), "Search"),

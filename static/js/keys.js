@@ -1,7 +1,7 @@
 // Keys: go to a page, move in a list, answer the request that is open. Ignored in fields; single ones can be switched off
 // (WCAG 2.1.4). The page /keys/ lists them and holds the switch; `?` shows it in a dialog. No page needs them.
 (() => {
-  const GO = { o: "/", i: "/inbox/", b: "", m: "messages/", h: "/history/" }; // no slash before it: of a team
+  const GO = { o: "/", i: "/inbox/", b: "", d: "?view=graph", m: "messages/", h: "/history/" }; // no slash before it: of a team
   const FIELDS = "textarea,select,[contenteditable],input:not([type=checkbox],[type=radio],[type=submit])";
   const LISTS = ".item[href], .tcard h3 a, .agent h3 a, tbody th > a:first-child";
   const TOGETHER_MS = 1500;

@@ -1,5 +1,6 @@
 // One socket per page: morphs the blocks of each frame in, around what the person holds, and says how fresh the page is.
-// Held: a field being typed in, [data-hold] under the pointer, and what asks "are you sure?" ([data-hold=firm]). Events become `live:<type>` on document.
+// Held: a field being typed in, [data-hold] under the pointer or being sent (its answer must find the form it is for), and what asks
+// "are you sure?" ([data-hold=firm]). Events become `live:<type>` on document.
 (() => {
   "use strict";
   const BEAT = 25_000, FIRST = 500, LONGEST = 30_000, ACK_MS = 1000, ACK_EVERY = 20, ACK_CHARS = 100_000, BUDGET_MS = 12;
@@ -36,7 +37,7 @@
 
   const TYPING = "textarea,select,[contenteditable],input:not([type=checkbox],[type=radio])";
   const holds = () => {
-    const found = [...document.querySelectorAll("[data-hold]:hover,[data-hold=firm]")], field = document.activeElement;
+    const found = [...document.querySelectorAll("[data-hold]:is(:hover, :has(form.htmx-request)),[data-hold=firm]")], field = document.activeElement;
     if (field?.matches(TYPING)) found.push(field.closest("[data-hold]") ?? field.closest("form") ?? field);
     return found.map((node) => node.closest("[id]")).filter((node) => node && !node.contains(byId("main")));
   };

@@ -1,11 +1,12 @@
 """The keys in a real Chromium: the desk is run by hand on the keyboard alone, and no key answers what it must not."""
 
 import re
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.chromium import IN_CHROMIUM
 from tests.dashboard.browser_desk import RealDesk, axe, posted
@@ -22,6 +23,13 @@ def page(contexts: Any) -> Page:
     page = contexts().new_page()
     assert isinstance(page, Page)
     return page
+
+
+def slowly(route: Route) -> None:
+    """Hold the page that answers back: the live frame that tells of the same answer comes first."""
+    answer = route.fetch()
+    time.sleep(1.5)
+    route.fulfill(response=answer)
 
 
 def ready(page: Page) -> None:
@@ -54,6 +62,7 @@ def test_the_inbox_is_worked_through_with_keys_alone(real_desk: RealDesk, page: 
     assert page.evaluate(f"{FOCUSED}.tagName") == "H2"
     assert page.locator(".ask textarea").input_value() == "a1 d, as in the contract"
     assert posts == []
+    page.route("**/answer/", slowly)
     page.keyboard.press("Control+Enter")
     expect(page.get_by_text("Answered: ")).to_be_visible()
     expect(page.locator("[data-decision] h2")).to_be_focused()  # the next request
