@@ -164,5 +164,6 @@ PAGES: Mapping[str, Callable[[str, Viewer], list[Block]]] = {
     "team-new": plain,
     "message": plain,
     "task-form": plain,
+    "removal": plain,
     "error": plain,
 }
