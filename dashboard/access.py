@@ -70,3 +70,9 @@ def require_team(viewer: Viewer, team_id: int, *, act: bool = False) -> None:
         raise NotFound(NO_TEAM, field="team")
     if act and not viewer.can_act(team_id):
         raise Forbidden("You may watch this team but not act on it. Ask its lead for the level 'lead'.", field="team")
+
+
+def require_admin(viewer: Viewer) -> None:
+    """Return when the viewer is an administrator. Raises Forbidden."""
+    if not viewer.superuser:
+        raise Forbidden("Only an administrator may delete a team with its history. Archive it instead.", field="team")

@@ -1,4 +1,4 @@
-"""Endpoints on teams: list, start, status, how it goes, events, pause, resume, stop, archive, restore."""
+"""Endpoints on teams: list, start, status, how it goes, events, pause, resume, stop, archive, restore, delete."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -9,13 +9,14 @@ from django.utils import timezone
 from ninja import Router, Status
 from pydantic import Field
 
+from dashboard.access import require_admin
 from dashboard.api.base import Body, ErrorAnswer, team_of, viewer_of
 from tasks_app.domain import plan as plans
 from tasks_app.domain.errors import Invalid
 from tasks_app.management import credentials, how_it_goes, status
 from tasks_app.selectors import how_it_goes as reports
 from tasks_app.selectors import journal, sentences, teams
-from tasks_app.services import actions
+from tasks_app.services import actions, removals
 from tasks_app.services.teams import Source
 from tasks_app.task_types import registry
 
@@ -29,6 +30,12 @@ class NewTeam(Body):
 
     plan: str = Field(max_length=1_048_576)
     rehearse: bool = False
+
+
+class Named(Body):
+    """The team's name, typed again."""
+
+    name: str = Field(max_length=200)
 
 
 @router.get("", response=dict[str, Any])
@@ -95,6 +102,14 @@ def events(
         for e in found
     ]
     return {"events": shown, "last_seq": journal.last_seq(pk)}
+
+
+@router.delete("/{slug}", response={200: dict[str, Any], **ERRORS})
+def delete(request: HttpRequest, slug: str, body: Named) -> dict[str, Any]:
+    """Delete a team with its whole history, for good; administrators only. 409 while an attempt is open."""
+    pk, viewer = team_of(request, slug, act=True)
+    require_admin(viewer)
+    return {"deleted": removals.delete(pk, name=body.name, actor=viewer.actor)}
 
 
 @router.post("/{slug}/{action}", response={200: dict[str, Any], **ERRORS})

@@ -173,5 +173,6 @@ PAGES: Mapping[str, Callable[[str, Viewer], list[Block]]] = {
     "task-form": plain,
     "keys": plain,
     "search": plain,
+    "removal": plain,
     "error": plain,
 }

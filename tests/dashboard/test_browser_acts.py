@@ -150,3 +150,16 @@ def test_new_entries_are_read_aloud_only_when_asked_for(server: Daphne, world: W
     desk.get_by_role("button", name="Find", exact=True).click()
     expect(desk.locator(".step")).to_have_count(1)
     assert axe(desk) == []
+
+
+def test_the_page_that_deletes_a_team_is_accessible(server: Daphne, world: World, contexts: Any) -> None:  # noqa: F811
+    server.python("from django.contrib.auth.models import User; User.objects.update(is_superuser=True); print('{}')")
+    for size in ("desk", "phone"):
+        page = contexts(size).new_page()
+        page.goto(f"{server.url}/teams/cygnus/delete/")
+        page.get_by_label("Type Cygnus to delete it").fill("Borealis")
+        page.get_by_role("button", name="Delete the team and its history").click()
+        expect(page.get_by_role("alert")).to_contain_text("That is not the team's name.")
+        assert axe(page) == []
+        page.emulate_media(color_scheme="dark")
+        assert axe(page, ["color-contrast"]) == []

@@ -190,3 +190,12 @@ def test_how_a_team_does_is_said_in_words_and_as_json() -> None:
     assert "Day         Done" in out
     _, found = run_json("team", "how-it-goes", "small")
     assert (found["team"], found["short"], found["clean_percent"], found["messages_typical"]) == ("small", 1, None, 0)
+
+
+def test_a_team_is_deleted_by_its_name_typed_again() -> None:
+    TeamFactory(name="Old one", slug="old-one")
+    code, _, err = run("team", "delete", "old-one", "--yes-i-mean", "other")
+    assert (code, Team.objects.count()) == (2, 1)
+    assert "Type “Old one” to delete it with its history." in err
+    assert run_json("team", "delete", "old-one", "--yes-i-mean", "Old one") == (0, {"deleted": "Old one"})
+    assert not Team.objects.exists()

@@ -33,10 +33,11 @@ from tasks_app.management.unattended import End, Ending, Watch
 from tasks_app.management.words import COMMAND
 from tasks_app.selectors import access, estimates, teams
 from tasks_app.selectors import how_it_goes as reports
-from tasks_app.services import actions
+from tasks_app.services import actions, removals
 
 VERBS = (
     *("start", "check", "wait", "status", "how-it-goes", "list", "pause", "resume", "stop", "archive", "restore"),
+    "delete",
     *("export", "import", "schema"),
 )
 
@@ -66,6 +67,10 @@ class Command(DeskCommand):
         wait.add_argument("team", help="address or name of the team")
         self._add_waiting(wait)
         team_files.add_arguments(verbs, self.add_json)
+        gone = verbs.add_parser("delete", help="delete a team with its whole history, for good")
+        gone.add_argument("team", help="address or name of the team")
+        gone.add_argument("--yes-i-mean", required=True, metavar="NAME", help="the team's name or address again")
+        self.add_json(gone)
         every = verbs.add_parser("list", help="every team")
         every.add_argument("--archived", action="store_true", help="those that were put aside instead")
         self.add_json(every)
@@ -94,6 +99,8 @@ class Command(DeskCommand):
         if verb == "schema":
             self.print_json(plans.json_schema())
             return 0
+        if verb == "delete":
+            return self._delete(given)
         if verb in team_files.VERBS:
             return self._say(team_files.VERBS[verb](given), given["json"])
         return self._one(verb, given)
@@ -244,6 +251,11 @@ class Command(DeskCommand):
         else:
             self.show(status.as_text(facts))
         return 0
+
+    def _delete(self, given: dict[str, Any]) -> int:
+        team = find_team(given["team"])
+        name = removals.delete(team.pk, name=given["yes_i_mean"], actor=actor())
+        return self._say(team_files.Said(f"{name} is deleted with its history.", {"deleted": name}), given["json"])
 
     def _how_it_goes(self, team: teams.TeamSummary, as_json: bool) -> int:
         report = reports.of_team(team.pk)
