@@ -92,9 +92,11 @@ def play(place: Place, plan: Path, lead: Path, killer: Disturber, *, limit_s: fl
             place, "wait", answer["team"], "--lead", str(lead), "--json", "--timeout", f"{left:.0f}", limit_s=left + 30
         )
         ending = _last_json(waited)
-        if ending is not None and ending["outcome"] == "completed":
+        if ending is not None and ending.get("outcome") == "completed":
             return []
-        why = ending["why"] if ending else waited.stderr[-500:]
+        why = (
+            ending.get("why") or str(ending.get("error")) if ending else waited.stderr[-500:]
+        )  # the database may be away just now
         time.sleep(TRY_AGAIN_S)
     return [f"the team did not come to its end: {why}"]
 

@@ -5,7 +5,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -50,6 +50,10 @@ class Case:
     other_host: bool = False  # another worker is alive under another host name
     lose_valkey: bool = False  # Valkey dies in the same moment and loses its data
 
+    def of(self, runs: int) -> "Case":
+        """The case of a worker that has so many runs: as many Claude Code processes start at the same moment."""
+        return replace(self, title=f"{self.title}, {runs} {'run' if runs == 1 else 'runs'}")
+
 
 SPARE_BYTES = 50_000_000
 """A spare that has loaded is larger than this."""
@@ -65,11 +69,13 @@ CASES = (
 def run(place: Place, options: argparse.Namespace) -> Report:
     """Measure every case."""
     report = Report("recover")
-    kills, agents = (1, 2) if options.quick else (6, 4)
+    kills, many = (1, 2) if options.quick else (6, 4)
     with desk.running(place) as under_up:
-        _say(report, UNDER_UP, _measure_under_up(under_up, kills=kills, agents=agents))
+        for agents in (1, many):
+            _say(report, UNDER_UP.of(agents), _measure_under_up(under_up, kills=kills, agents=agents))
     with parts.running(place) as house:
-        for case in CASES:
+        for plain, agents in [(each, count) for each in CASES for count in ((1, many) if each.sibling else (many,))]:
+            case = plain.of(agents)
             if case.other_host and os.geteuid() != 0:
                 report.notes.append("other host: left out, a host name of its own needs root")
                 continue
@@ -88,7 +94,7 @@ def _say(report: Report, case: Case, found: Measured) -> None:
 
 def _measure_under_up(under_up: Desk, *, kills: int, agents: int) -> Measured:
     """The worker of an `up`, killed when it has been well for a while and a spare has loaded, as it is on most days."""
-    found, team, home = Measured(), _start(UNDER_UP.title, agents), under_up.place.home
+    found, team, home = Measured(), _start(UNDER_UP.of(agents).title, agents), under_up.place.home
     for _ in range(kills):
         desk.until(lambda: _working(team) == agents, seconds=90, words="runs with a few steps")
         time.sleep(STEADY_S)

@@ -3,7 +3,7 @@
 Looks at the plain document, not at the model, so that these problems are found beside those of single fields.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,16 +87,19 @@ def _items(document: Any, name: str) -> list[_Item]:
 
 def _unique(items: list[_Item], section: str, field: str, what: str, report: Report) -> None:
     first: dict[str, _Item] = {}
+    offered: list[str] = []
     for item in items:
         name = item.text(field)
         earlier = first.setdefault(fold(name), item) if name else item
         if earlier is not item:
-            fix = "Rename one of them." if what != "agent" else f'Rename it, for example to "{_free(name, items)}".'
+            offered += [_free(name, items, offered)] if what == "agent" else []
+            fix = f'Rename it, for example to "{offered[-1]}".' if offered else "Rename one of them."
             report((section, item.place, field), f'"{name}" is also {section}[{earlier.place}].{field}.', fix)
 
 
-def _free(name: str, items: list[_Item]) -> str:
-    return names.unique(name, (item.text("name") for item in items))
+def _free(name: str, items: list[_Item], offered: Sequence[str] = ()) -> str:
+    """A name that no other agent has, and that no other of the same name was offered."""
+    return names.unique(name, (*(item.text("name") for item in items), *offered))
 
 
 def _keys_are_no_titles(tasks: list[_Item], report: Report) -> None:

@@ -70,6 +70,8 @@ async def _drive(held: Held, port: RunPort) -> Settled:
         # an earlier life had reported and died before it could end: nothing is left to do
         return await db.call_aside(outcome.settle, held, Outcome(OutcomeKind.ENDED, result=run.result), leaving_for=None)
     port.kept_files = await db.call_aside(dossier.begin, held.id, held.fence)
+    if not port.kept_files:
+        port.keep_ahead()
     minutes = run.team.limits.get("minutes")
     timekeeper = asyncio.create_task(_keep_time(held, port, float(minutes) * 60)) if minutes else None
     try:

@@ -55,6 +55,7 @@ class RunPort:
         self._store = DatabaseSessionStore(run_id=held.id, fence=held.fence)
         self._writer = asyncio.create_task(self._write())
         self._withdrawals: set[asyncio.Task[None]] = set()
+        self._keeping: asyncio.Task[str] | None = None  # a snapshot that is being taken for the next prompt
 
     @property
     def session_store(self) -> DatabaseSessionStore:
@@ -161,11 +162,19 @@ class RunPort:
         """Store when it was."""
         await db.call(messages.note_stopped, self.held.agent_id, run_id=self.held.id, fence=self.held.fence)
 
+    def keep_ahead(self) -> None:
+        """Begin to keep the files for the first prompt of this life: while its process starts nothing of it changes them."""
+        self._keeping = asyncio.create_task(self._keep())
+
     async def keep_files(self) -> str:
         """Keep the files before a prompt; that they could not be kept stops no run."""
         kept, self.kept_files = self.kept_files, ""
+        keeping, self._keeping = self._keeping, None
+        return kept or await (keeping or self._keep())
+
+    async def _keep(self) -> str:
         try:
-            return kept or await db.call_aside(dossier.keep_files, self.held.id)
+            return await db.call_aside(dossier.keep_files, self.held.id)
         except Exception:
             logger.exception("run %s: the files could not be kept", self.held.id)
             return ""
@@ -233,7 +242,7 @@ class RunPort:
 
     async def close(self) -> None:
         """Stop writing; whatever is queued was stored by `flush` or is not to be stored any more."""
-        tasks = [self._writer, *self._withdrawals]
+        tasks = [self._writer, *self._withdrawals, *([self._keeping] if self._keeping else [])]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

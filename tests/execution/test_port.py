@@ -245,3 +245,25 @@ def test_closing_leaves_nothing_running(crew):
     on_port(held, work)
     assert Team.objects.count() == 1
     assert runs.get(held.id).status == "running"
+
+
+def test_the_files_of_a_later_lifes_first_prompt_are_kept_while_its_process_starts_and_of_the_next_prompt_when_it_comes(
+    crew, monkeypatch
+):
+    held, order, begun = crew.claim(), [], threading.Event()
+
+    def keep(run_id):
+        order.append("kept")
+        begun.set()
+        return f"snapshot {order.count('kept')}"
+
+    monkeypatch.setattr(port.dossier, "keep_files", keep)
+
+    async def work(port):
+        port.keep_ahead()
+        assert await asyncio.to_thread(begun.wait, 10)
+        order.append("process ready")
+        return [await port.keep_files(), await port.keep_files()]
+
+    assert on_port(held, work) == ["snapshot 1", "snapshot 2"]
+    assert order == ["kept", "process ready", "kept"]

@@ -8,13 +8,23 @@ import sys
 import psutil
 import pytest
 
+from tasks_app.domain.errors import LeaseLost
+from tasks_app.domain.statuses import StepKind
 from tasks_app.models import Run
 from tasks_app.runners.claude import processes
+from tasks_app.runners.port import StepDraft
+from tasks_app.services import claims, recovery, runs, steps, transcripts
 from tests.execution.lives import Scripted, drive_on, reports
 from tests.services import world
 
 pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("scripted", "database_threads")]
 WORKER = "import subprocess; subprocess.run(['sh', '-c', 'sleep 600 & sleep 600; true'], start_new_session=True)"
+
+
+COMMAND = {"command": "sleep 600 & sleep 600"}
+CALL = StepDraft(StepKind.TOOL_CALL, "Bash", {"tool": "Bash", "input": COMMAND}, tool_use_id="toolu_1")
+KEY = {"project_key": "p", "session_id": "s"}
+OPEN_CALL = {"type": "assistant", "uuid": "u1", "message": {"content": [{"type": "tool_use", "id": "toolu_1", "name": "Bash"}]}}
 
 
 def left(run_id):
@@ -23,6 +33,10 @@ def left(run_id):
 
 def test_redelivery_after_kill_9_ends_the_first_workers_shells_before_it_starts_once(crew):
     held = crew.claim()
+    steps.record(held.id, held.fence, after=0, drafts=[CALL])
+    runs.note_session(held.id, held.fence, "s")
+    prompt = {"type": "user", "uuid": "u0", "message": {"content": f"[crewdesk:life {held.id}:1]\n[crewdesk:task T-1 attempt 1]"}}
+    transcripts.append(KEY, [prompt, OPEN_CALL], run_id=held.id, fence=held.fence)
     env = {**os.environ, processes.MARKER: f"{held.id}:{held.fence}"}
     worker = subprocess.Popen([sys.executable, "-c", WORKER], env=env)
     shells = []
@@ -32,13 +46,24 @@ def test_redelivery_after_kill_9_ends_the_first_workers_shells_before_it_starts_
         worker.send_signal(signal.SIGKILL)
         worker.wait()
         assert len(left(held.id)) == 3, "the group outlives its worker"
+        Run.objects.filter(pk=held.id).update(worker=f"{world.HOST}:{worker.pid}:1")
+        assert recovery.take_back_from_dead(world.HOST, alive="w2") == 1
+        lost = Run.objects.get()
+        assert (lost.status, lost.reason, lost.interrupted) == ("pending", "worker_lost", True), "not running for ever"
         seen = []
 
         async def play(spec, port):
             seen.append(left(held.id))
             return await reports("completed", evidence={"1": "yes"})(spec, port)
 
-        drive_on(world.next_life(held), play)
+        later = world.take(held.id, worker="w2")
+        assert claims.claim(held.id, worker="w3", host=world.HOST) is None, "redelivered again: nobody starts a second one"
+        drive_on(later, play)
+        with pytest.raises(LeaseLost):  # the half line that the dead one still had to write
+            transcripts.append(KEY, [{"type": "user", "uuid": "u2"}], run_id=held.id, fence=held.fence)
+        told = Scripted.specs[0].prompt
+        assert ("interrupted" in told, "sleep 600 & sleep 600" in told) == (True, True), "the open call is told, not repeated"
+        assert "# Your task" not in told, "nor is the prompt"
         assert seen == [[]], "they were gone before the agent went on, which it did once"
         assert len(Scripted.specs) == 1
         assert Run.objects.get().status == "completed"
