@@ -36,6 +36,7 @@ class Look(NamedTuple):
 
 
 WAIT = Look("Waiting for you", "hand", "s-wait")
+WITH_LEAD = Look("With the lead agent", "bot", "s-run")
 FAIL = Look("Failed", "circle-x", "s-fail")
 BLOCK = Look("Blocked", "circle-pause", "s-block")
 FLIGHT = Look("In flight", "loader-circle", "s-run")
@@ -54,6 +55,7 @@ TASK: dict[str, Look] = {
 AGENT: dict[str, Look] = {
     AgentState.WORKING: Look("Working", "loader-circle", "s-run"),
     AgentState.WAITING: WAIT,
+    AgentState.WITH_LEAD: WITH_LEAD,
     AgentState.IDLE: Look("Idle", "circle-dashed", "s-queue"),
     AgentState.STOPPED: Look("Stopped", "square", "s-queue"),
     AgentState.LOST: Look("Lost", "triangle-alert", "s-fail"),

@@ -17,7 +17,7 @@ from tasks_app.domain.statuses import TaskStatus
 from tasks_app.domain.text import one_line
 from tasks_app.management import words
 from tasks_app.selectors import agents, inbox, journal, tasks, teams, telling, workers
-from tasks_app.selectors.agents import AgentCard
+from tasks_app.selectors.agents import AgentCard, OpenAsk
 from tasks_app.selectors.states import AgentState, TaskState
 from tasks_app.selectors.tasks import TaskCard
 from tasks_app.selectors.teams import TeamSummary
@@ -137,10 +137,10 @@ def task_words(card: TaskCard) -> str:
         return "CANCELLED"
     if card.status is TaskStatus.IN_PROGRESS:
         if card.ask and card.ask.is_review:
-            return f"IN REVIEW – {card.agent or 'nobody'} waits for you: {card.ask.title}"
+            return f"IN REVIEW – {card.agent or 'nobody'} {_asked(card.ask)}"
         if card.reviewed_in:
             return f"IN REVIEW – {card.reason}"
-        waits = f" – waits for you: {card.ask.title}" if card.ask else ""
+        waits = f" – {_asked(card.ask)}" if card.ask else ""
         reason = f" – {card.reason}" if card.reason and not waits else ""
         return f"IN PROGRESS by {card.agent or 'nobody'}{waits}{reason}"
     return f"PENDING{_why_pending(card)}"
@@ -148,14 +148,18 @@ def task_words(card: TaskCard) -> str:
 
 def pace(card: AgentCard) -> str:
     """Return `on track`, `over` or what else the agent is: idle, waiting, stopped, lost."""
-    if card.run is None or card.state not in (AgentState.WORKING, AgentState.WAITING):
+    if card.run is None or card.state not in (AgentState.WORKING, AgentState.WAITING, AgentState.WITH_LEAD):
         return card.state.value
     return "over" if card.over else "on track"
 
 
+def _asked(ask: OpenAsk) -> str:
+    return f"{'with the lead agent' if ask.with_lead_agent else 'waits for you'}: {ask.title}"
+
+
 def _why_pending(card: TaskCard) -> str:
     if card.ask:
-        return f" – waits for you: {card.ask.title}"
+        return f" – {_asked(card.ask)}"
     if card.state is TaskState.BLOCKED:
         return " – blocked by " + ", ".join(f"{each.task.label} {each.task.title}" for each in card.obstacles)
     return f" – {card.reason}" if card.reason else ""

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import F, Q, QuerySet
 
+from tasks_app.domain.deciders import Decider
 from tasks_app.domain.ids import task_label
 from tasks_app.domain.leases import LEASE_S
 from tasks_app.domain.statuses import OPEN_RUN, AgentStatus, DecisionKind, DecisionStatus, RunStatus
@@ -68,6 +69,12 @@ class OpenAsk:
     title: str
     opened_at: dt.datetime
     parked: bool
+    decider: str
+
+    @property
+    def with_lead_agent(self) -> bool:
+        """Whether the lead agent decides; a person may answer all the same."""
+        return self.decider == Decider.LEAD
 
     @property
     def is_review(self) -> bool:
@@ -176,19 +183,20 @@ def _alive(status: RunStatus, silent_s: float) -> bool:
 
 
 def open_asks(where: Q) -> list[tuple[int | None, int | None, OpenAsk]]:
-    """Return (agent id, task id, decision) of the open decisions that match, oldest first; one query.
+    """Return (agent id, task id, decision) of the open decisions that match: a person's first, then oldest first; one query.
 
     A decision that several runs wait for together is there for each of them. `where` fits decisions and runs.
     """
-    words = ("id", "kind", "title", "opened_at", "parked")
+    words = ("id", "kind", "title", "opened_at", "parked", "decider")
     own = Decision.objects.filter(where, status=DecisionStatus.OPEN.value).order_by()
     joined = Run.objects.filter(where, status=RunStatus.PENDING.value, waits_for__status=DecisionStatus.OPEN.value)
     rows = own.values_list("agent_id", "task_id", *words).union(
         joined.values_list("agent_id", "task_id", *(f"waits_for__{word}" for word in words)), all=True
     )
-    return [
+    found = [
         (row[0], row[1], OpenAsk(row[2], row[3], one_line(row[4], 300), *row[5:])) for row in rows.order_by("opened_at", "id")
     ]
+    return sorted(found, key=lambda row: row[2].with_lead_agent)
 
 
 def _cards(agents: QuerySet[Agent]) -> list[AgentCard]:
@@ -233,7 +241,8 @@ def _card(agent: Agent, run: OpenRun | None, ask: OpenAsk | None) -> AgentCard:
 def state_of(status: AgentStatus, run: OpenRun | None, ask: OpenAsk | None) -> tuple[AgentState, str]:
     """Return the state of an agent and the reason behind it, which may be empty. "Working" needs a live lease."""
     if ask is not None:
-        return AgentState.WAITING, "parked: your answer is kept until the agent goes on" if ask.parked else ""
+        state, whose = (AgentState.WITH_LEAD, "the") if ask.with_lead_agent else (AgentState.WAITING, "your")
+        return state, f"parked: {whose} answer is kept until the agent goes on" if ask.parked else ""
     if run is not None and run.alive:
         return AgentState.WORKING, "stopping" if run.stopping else ""
     if run is not None and run.status is RunStatus.RUNNING:

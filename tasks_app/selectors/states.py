@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypedDict
 
-from django.db.models import Case, CharField, Exists, OuterRef, QuerySet, Subquery, Value, When
+from django.db.models import Case, CharField, Exists, OuterRef, Q, QuerySet, Subquery, Value, When
 
 from tasks_app.domain.context import Level, Usage, usage
+from tasks_app.domain.deciders import Decider
 from tasks_app.domain.statuses import DecisionStatus, RunStatus, TaskStatus
 from tasks_app.models import Decision, Dependency, Run, Task
 
@@ -29,10 +30,10 @@ if TYPE_CHECKING:
 class TaskState(StrEnum):
     """What a page says about a task, most urgent first."""
 
-    WAITING = "waiting"  # it has an open decision
+    WAITING = "waiting"  # it has an open decision of a person
     FAILED = "failed"  # pending, the last attempt failed and nobody has decided what is next
     BLOCKED = "blocked"  # pending, a dependency is not completed
-    IN_FLIGHT = "in_flight"
+    IN_FLIGHT = "in_flight"  # an agent works on it, or the lead agent decides about it
     QUEUED = "queued"  # ready: pending and every dependency completed
     DONE = "done"
     CANCELLED = "cancelled"
@@ -42,7 +43,8 @@ class AgentState(StrEnum):
     """What a page says about an agent."""
 
     WORKING = "working"  # its run has a live lease
-    WAITING = "waiting"  # it has asked the lead
+    WAITING = "waiting"  # it has asked, and a person decides
+    WITH_LEAD = "with_lead"  # it has asked, and the lead agent decides
     IDLE = "idle"
     STOPPED = "stopped"  # by the lead
     LOST = "lost"  # its run's lease ran out
@@ -82,15 +84,17 @@ def with_state(tasks: QuerySet[Task]) -> "QuerySet[DerivedTask]":
 
     And with `took_s`: the working time of the attempt that completed it.
     """
-    asked = Decision.objects.filter(task=OuterRef("pk"), status=DecisionStatus.OPEN.value)
+    open_ones = Decision.objects.filter(task=OuterRef("pk"), status=DecisionStatus.OPEN.value)
+    asked = open_ones.filter(decider=Decider.HUMAN.value)
+    with_lead = open_ones.filter(decider=Decider.LEAD.value)
     joined = Run.objects.filter(task=OuterRef("pk"), status=RunStatus.PENDING.value, waits_for__status=DecisionStatus.OPEN.value)
     needs = Dependency.objects.filter(task=OuterRef("pk"))
     unmet = needs.exclude(needs__status=TaskStatus.COMPLETED.value)
     state = Case(
         When(status=TaskStatus.COMPLETED.value, then=Value(TaskState.DONE.value)),
         When(status=TaskStatus.CANCELLED.value, then=Value(TaskState.CANCELLED.value)),
-        When(Exists(asked) | Exists(joined), then=Value(TaskState.WAITING.value)),
-        When(status=TaskStatus.IN_PROGRESS.value, then=Value(TaskState.IN_FLIGHT.value)),
+        When(Exists(asked) | Exists(joined.filter(waits_for__decider=Decider.HUMAN.value)), then=Value(TaskState.WAITING.value)),
+        When(Q(status=TaskStatus.IN_PROGRESS.value) | Exists(with_lead), then=Value(TaskState.IN_FLIGHT.value)),
         When(failed=True, then=Value(TaskState.FAILED.value)),
         When(Exists(unmet), then=Value(TaskState.BLOCKED.value)),
         default=Value(TaskState.QUEUED.value),

@@ -92,6 +92,11 @@ class TaskCard:
     kind: str  # its type, or `review` where it judges another one
 
     @property
+    def with_lead_agent(self) -> bool:
+        """Whether the lead agent decides about it; a person may all the same."""
+        return self.state is TaskState.IN_FLIGHT and self.ask is not None and self.ask.with_lead_agent
+
+    @property
     def in_review(self) -> bool:
         """Whether it is reported as completed, and somebody is to look at it."""
         return bool(self.reviewed_in) or (self.ask is not None and self.ask.is_review)
@@ -221,6 +226,13 @@ def _obstacles(facts: _Facts, blocked_by: tuple[Blocker[int], ...]) -> tuple[Obs
     )
 
 
+def _reason(task: "DerivedTask", state: TaskState, run: OpenRun | None, facts: _Facts) -> str:
+    ask = facts.asks.get(task.pk)
+    if state is TaskState.IN_FLIGHT and ask is not None and ask.with_lead_agent:
+        return ""  # whose it is says it all
+    return reason(task, state, run, facts.crews[task.team_id], facts.now)
+
+
 def _card(task: "DerivedTask", facts: _Facts, blocked_by: tuple[Blocker[int], ...]) -> TaskCard:
     crew, state = facts.crews[task.team_id], TaskState(task.state)
     agent_pk, run = facts.runs.get(task.pk, (None, None))
@@ -231,7 +243,7 @@ def _card(task: "DerivedTask", facts: _Facts, blocked_by: tuple[Blocker[int], ..
         title=task.title,
         status=TaskStatus(task.status),
         state=state,
-        reason=reason(task, state, run, crew, facts.now),
+        reason=_reason(task, state, run, facts),
         priority=task.priority,
         position=task.position,
         role=task.role,

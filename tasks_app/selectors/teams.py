@@ -11,6 +11,7 @@ from django.db.models import Count, Q
 from tasks_app.domain.budget import PACE_MIN_S, Stand
 from tasks_app.domain.budget import of_team as budget_of_team
 from tasks_app.domain.context import Level
+from tasks_app.domain.deciders import TURN
 from tasks_app.domain.estimate import Course
 from tasks_app.domain.statuses import TaskStatus, TeamStatus
 from tasks_app.models import Task, Team
@@ -228,6 +229,11 @@ def identity(slug: str) -> Identity | None:
     """Return the team of that address, or None; one query."""
     row = Team.objects.filter(slug=slug).values_list("pk", "slug", "name", "rehearsal").first()
     return Identity(*row) if row else None
+
+
+def given_up(team_pk: int) -> int:
+    """Return how many tasks of a team were cancelled; a turn of the lead agent that came to nothing is no work, so none."""
+    return Task.objects.filter(team_id=team_pk, status=TaskStatus.CANCELLED.value).exclude(type=TURN).count()
 
 
 @once

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import DateTimeField, Exists, OuterRef, Q, QuerySet, Subquery
 
 from tasks_app.domain.statuses import OPEN_RUN, DecisionStatus, TaskStatus
-from tasks_app.models import Agent, Decision, Event, Run, Step, Task, Team, TranscriptEntry
+from tasks_app.models import Agent, Checkpoint, Decision, Event, Run, Step, Task, Team, TranscriptEntry
 from tasks_app.services import agents, runs
 from tasks_app.services.clock import now_s
 
@@ -81,7 +81,15 @@ def _forgettable(cutoff: dt.datetime) -> QuerySet[Run]:
     in_use = same.filter(Q(status__in=OPEN) | Q(ended_at__gte=cutoff) | Q(task__status__in=UNFINISHED))
     next_task = Agent.objects.filter(pk=OuterRef("agent"), session_id=OuterRef("session_id"), team__ended_at=None)
     old = _ended(cutoff).exclude(session_id="").filter(started_session=True)
-    return old.exclude(Exists(in_use)).exclude(Exists(next_task))
+    return old.exclude(Exists(in_use)).exclude(Exists(next_task)).exclude(session_id__in=_named_by_checkpoints())
+
+
+def _named_by_checkpoints() -> set[str]:
+    """The sessions that a checkpoint somebody saved goes back to. Those the system saves by itself keep nothing from ageing."""
+    found: set[str] = set()
+    for places in Checkpoint.objects.filter(automatic=False).values_list("data__agents", flat=True).iterator():
+        found |= {str((one.get("position") or {}).get("session_id") or "") for one in places or ()}
+    return found
 
 
 def _count_transcripts(cutoff: dt.datetime) -> int:

@@ -66,8 +66,12 @@ def append(key: Mapping[str, Any], entries: Sequence[Mapping[str, Any]], *, run_
 
 
 def _begins(words: str, run_id: str) -> bool:
-    """Whether this is the prompt that an attempt begins with: its own, for a fork begins with a copy of another's."""
-    return (TASK in words or FORK in words) and all(found == run_id for found in LIFE.findall(words))
+    """Whether this is the prompt that an attempt begins with: its own, for a fork begins with a copy of another's.
+
+    The first mark says whose it is. What was tried before quotes the prompts of other attempts, marks and all.
+    """
+    first = LIFE.search(words)
+    return (TASK in words or FORK in words) and (first is None or first[1] == run_id)
 
 
 def _spend(run_id: str, fence: int, entries: Sequence[Mapping[str, Any]]) -> None:

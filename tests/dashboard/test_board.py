@@ -42,6 +42,19 @@ def test_each_task_stands_in_the_column_of_its_state(board, team):
         assert html_of(page).count(f" {title}</a>") == 1
 
 
+def test_what_the_lead_agent_decides_stands_in_flight_and_nothing_says_that_it_waits_for_you(board, team, desk):
+    run = make.RunFactory(task__team=team, task__title="Alpha", agent__team=team)
+    make.DecisionFactory(run=run, decider="lead")
+    assert "<b>With the lead agent</b>" in column(board(), team, "in_flight")
+    assert "Alpha" not in column(board(), team, "waiting")
+    for page in (
+        board("?view=table"),
+        desk.get(reverse("task", args=[run.task_id])),
+        desk.get(reverse("agent", args=[run.agent_id])),
+    ):
+        assert "With the lead agent" in words_of(page)
+
+
 def test_a_blocked_card_says_by_whom_and_whether_waiting_helps(board, team):
     a = make.TaskFactory(team=team, number=1, gave_up=True)
     b = make.TaskFactory(team=team, number=2, needs=[a])

@@ -15,7 +15,7 @@ PLAN = """
 team: Led
 rehearsal: script.yaml
 limits: {parallel: 2, attempts: 1}
-permissions: {allow: ["Bash(sleep:*)"]}
+permissions: {allow: ["Bash(sh DIE)"]}
 agents:
   - {name: ada, role: lead}
   - {name: bo, role: builder}
@@ -32,6 +32,7 @@ parts:
     task: turn-1
     turns:
       - call: {crew: Waiting}
+      - call: {tool: Bash, input: {command: sh DIE, description: The process of the lead agent dies once}}
       - call:
           crew: Answer
           input: {decision: "{asked1}", version: "{version1}", seen: "{seen1}", answers: {"Which port?": "8400"}}
@@ -84,6 +85,10 @@ parts:
     turns:
       - call: {crew: TaskUpdate, input: {taskId: "{task}", status: pending, metadata: {failure: Too large.}}}
 """
+DIE = """mkdir "$0.once" || exit 0
+kill -9 $(ps -o ppid= -p $PPID)
+"""
+"""Run by Claude Code's shell: kills the Claude Code that started it, the first time."""
 LEAD = """
 rules:
   - when: {kind: escalation, contains: "Red or blue"}
@@ -94,21 +99,22 @@ rules:
 """
 LOOK = """
 import json
-from tasks_app.models import Decision, Event, Task
+from tasks_app.models import Decision, Event, Run, Task
 print(json.dumps({
     "answered": [[d.kind, d.answered_by, d.status, d.handed_why[:24], d.decider] for d in Decision.objects.order_by("opened_at")],
     "acts": [[e.kind, e.actor] for e in Event.objects.filter(kind__in=["task.split", "decision.handed_on"]).order_by("seq")],
     "given": [e.data["to"] for e in Event.objects.filter(kind="task.reassigned", actor="agent:ada", task_number=2)],
     "tasks": sorted([t.title, t.status, t.completed_by] for t in Task.objects.exclude(type="lead")),
+    "fence": Run.objects.get(task__key="turn-1").fence,
     "turns": Task.objects.filter(type="lead", status="completed").count(),
 }))
 """
 
 
-def test_the_lead_agent_answers_reassigns_hands_on_and_splits(tmp_path: Path) -> None:
+def test_the_lead_agent_answers_after_its_process_was_killed_reassigns_hands_on_and_splits(tmp_path: Path) -> None:
     env = {**os.environ, "CREWDESK_HOME": str(tmp_path / "home"), "DATABASE_URL": "", "CREWDESK_WORKER_SLOTS": "3"}
-    for name, text in {"plan.yaml": PLAN, "script.yaml": SCRIPT, "lead.yaml": LEAD}.items():
-        (tmp_path / name).write_text(text)
+    for name, text in {"plan.yaml": PLAN, "script.yaml": SCRIPT, "lead.yaml": LEAD, "die.sh": DIE}.items():
+        (tmp_path / name).write_text(text.replace("DIE", str(tmp_path / "die.sh")))
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run([sys.executable, *arguments], cwd=ROOT, env=env, capture_output=True, text=True, timeout=200)
@@ -128,3 +134,5 @@ def test_the_lead_agent_answers_reassigns_hands_on_and_splits(tmp_path: Path) ->
     assert {status for _, status, _ in found["tasks"]} == {"completed"}
     assert len(found["tasks"]) == 6
     assert found["turns"] == 4
+    assert (tmp_path / "die.sh.once").exists()
+    assert found["fence"] > 1

@@ -82,6 +82,13 @@ def test_a_cancelled_task_or_a_stopped_team_is_one(team: Any) -> None:
     assert watch(team, Time())[0].until_the_end().why == "The team was stopped."
 
 
+def test_a_turn_of_the_lead_agent_that_came_to_nothing_is_no_part_of_the_plan(team: Any) -> None:
+    TaskFactory(team=team, done=True)
+    TaskFactory(team=team, cancelled=True, type="lead")
+    ending = watch(team, Time())[0].until_the_end()
+    assert (ending.end, ending.why) == (End.COMPLETED, "All 1 tasks are completed.")
+
+
 def test_when_nothing_can_go_on_it_ends_with_one_and_says_what_is_left(team: Any) -> None:
     gone = TaskFactory(team=team, cancelled=True)
     TaskFactory(team=team, needs=[gone])

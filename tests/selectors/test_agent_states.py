@@ -31,6 +31,13 @@ def test_an_agent_whose_lease_ran_out_is_lost_and_says_for_how_long():
     assert found.run.silent_s == pytest.approx(30 + LEASE_S, abs=2)
 
 
+def test_an_agent_that_asked_the_lead_agent_does_not_wait_for_you():
+    parked = make.RunFactory(parked=True)
+    make.DecisionFactory(run=parked, parked=True, decider="lead")
+    found = card(parked.agent)
+    assert (found.state, found.note) == (AgentState.WITH_LEAD, "parked: the answer is kept until the agent goes on")
+
+
 def test_a_lease_that_ends_now_is_not_alive():
     run = make.RunFactory(lease_until=time.time() - 0.2)
     assert card(run.agent).state is AgentState.LOST

@@ -8,8 +8,9 @@ from django.utils import timezone
 from tasks_app.domain.graph import Why
 from tasks_app.domain.statuses import TaskStatus, TeamStatus
 from tasks_app.management import words
-from tasks_app.selectors import tasks
-from tasks_app.selectors.states import TaskState
+from tasks_app.management.status import task_words
+from tasks_app.selectors import tasks, teams
+from tasks_app.selectors.states import TaskState, TeamState
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db
@@ -82,6 +83,20 @@ def test_an_open_decision_makes_a_task_wait_for_the_lead_and_an_answered_one_doe
     assert waiting.ask.id == decision.pk
     type(decision).objects.filter(pk=decision.pk).update(status="answered")
     assert card(run.task).state is TaskState.IN_FLIGHT
+
+
+def test_what_the_lead_agent_decides_is_in_flight_and_does_not_wait_for_you(team, builder):
+    run = make.RunFactory(task__team=team, agent=builder, parked=True)
+    gone = make.TaskFactory(team=team, gave_up=True)
+    for on in ({"run": run}, {"run": None, "task": gone, "kind": "escalation"}):
+        make.DecisionFactory(decider="lead", opened_at=make.ago(minutes=9), **on)
+    for task in (run.task, gone):
+        found = card(task)
+        assert (found.state, found.with_lead_agent, found.reason, found.attention) == (TaskState.IN_FLIGHT, True, "", False)
+        assert task_words(found).split(" – ")[1].startswith("with the lead agent: ")
+    assert teams.summaries([team.pk])[team.pk].state is TeamState.IN_FLIGHT
+    yours = make.DecisionFactory(run=run, kind="question")
+    assert (card(run.task).state, card(run.task).ask.id) == (TaskState.WAITING, yours.pk)
 
 
 def test_an_escalation_of_the_system_makes_a_pending_task_wait_too(team, builder):

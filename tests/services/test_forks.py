@@ -7,9 +7,9 @@ import pytest
 from tasks_app.domain.errors import Conflict, DomainError, Invalid, NotFound, TooLarge
 from tasks_app.domain.statuses import AgentStatus
 from tasks_app.models import Event, Run, Step, Task, TranscriptEntry
-from tasks_app.services import actions, agents, forks, runs, tasks
+from tasks_app.services import actions, agents, forks, runs, tasks, transcripts
 from tests.services import world
-from tests.services.forking import SESSION, Tried, tried
+from tests.services.forking import SESSION, Tried, key, row, tried
 
 pytestmark = pytest.mark.django_db
 ME = "user:lead"
@@ -179,3 +179,11 @@ def test_reopening_forgets_a_fork_that_never_started(tmp_path: Path) -> None:
     actions.cancel(one.run.task_id, actor=ME)
     tasks.mark_reopened(now(one), why="again", actor=ME)
     assert now(one).fork == {}
+
+
+def test_a_prompt_that_quotes_an_earlier_attempts_prompt_is_the_attempts_own_and_a_copied_one_is_not(one: Tried) -> None:
+    held, mine = world.make().claim(), "[crewdesk:life {}:1]\n[crewdesk:task T-1 attempt 2]\n"
+    earlier = mine.format(one.run.pk)
+    for name, words, its_own in (("q1", earlier + mine.format(held.id), False), ("q2", mine.format(held.id) + earlier, True)):
+        transcripts.append(key("s2"), [row("user", name, "", words)], run_id=held.id, fence=held.fence)
+        assert Run.objects.get(pk=held.id).started_session is its_own

@@ -53,6 +53,16 @@ def test_steps_and_transcripts_of_an_old_attempt_go_and_its_figures_stay():
     assert not transcripts.holds(run.session_id)
 
 
+def test_a_conversation_that_a_saved_checkpoint_goes_back_to_stays_and_an_automatic_one_keeps_nothing():
+    kept, gone = attempt(days=31), attempt(days=31, session="two")
+    for run, automatic in ((kept, False), (gone, True)):
+        data = {"agents": [{"name": "ada", "position": {"session_id": run.session_id, "lines": 2, "last": "u"}}]}
+        make.CheckpointFactory(team=run.team, automatic=automatic, data=data)
+    make.CheckpointFactory(team=kept.team, data={})
+    sweep()
+    assert (left(kept), left(gone)) == ((0, 2), (0, 0))
+
+
 def test_without_a_rule_nothing_goes():
     run = attempt(days=5000)
     assert not Rules()
