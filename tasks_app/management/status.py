@@ -6,19 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.utils import timezone
-from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
-from rich.table import Table
+from rich.console import Group, RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
-from tasks_app.domain.spans import span
 from tasks_app.domain.statuses import TaskStatus
 from tasks_app.domain.text import one_line
 from tasks_app.management import words
+from tasks_app.management.crew_table import CrewTable
 from tasks_app.selectors import agents, inbox, journal, tasks, teams, telling, workers
 from tasks_app.selectors.agents import AgentCard, OpenAsk
-from tasks_app.selectors.states import AgentState, TaskState
+from tasks_app.selectors.states import TaskState
 from tasks_app.selectors.tasks import TaskCard
 from tasks_app.selectors.teams import TeamSummary
 
@@ -29,9 +27,6 @@ COLOURS = {
     TaskState.IN_FLIGHT: "blue",
     TaskState.DONE: "green",
 }
-COLUMNS = ("Agent", "Role", "State", "Task", "Context", "Worked", "Waited", "Pace")
-DROPPED = ("Role", "Waited", "Context", "Worked", "Pace")
-"""What a narrow screen does without, in this order."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +105,9 @@ def _stand_json(team: TeamSummary) -> dict[str, Any]:
 
 def as_text(status: Status) -> RenderableType:
     """Return the status for a terminal."""
-    return Group(_header(status), *_silence(status.silence), Text(), _tree(status), Text(), _Crew(status), *_questions(status))
+    return Group(
+        _header(status), *_silence(status.silence), Text(), _tree(status), Text(), CrewTable(status.agents), *_questions(status)
+    )
 
 
 def _silence(silence: workers.Silence | None) -> list[RenderableType]:
@@ -144,13 +141,6 @@ def task_words(card: TaskCard) -> str:
         reason = f" – {card.reason}" if card.reason and not waits else ""
         return f"IN PROGRESS by {card.agent or 'nobody'}{waits}{reason}"
     return f"PENDING{_why_pending(card)}"
-
-
-def pace(card: AgentCard) -> str:
-    """Return `on track`, `over` or what else the agent is: idle, waiting, stopped, lost."""
-    if card.run is None or card.state not in (AgentState.WORKING, AgentState.WAITING, AgentState.WITH_LEAD):
-        return card.state.value
-    return "over" if card.over else "on track"
 
 
 def _asked(ask: OpenAsk) -> str:
@@ -211,47 +201,6 @@ def _tree(status: Status) -> Tree:
     return root
 
 
-class _Crew:
-    """The agents as a table. Only the task's title is wrapped; a narrow screen leaves out the first of `DROPPED` that it must."""
-
-    def __init__(self, status: Status) -> None:
-        self.status = status
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        for number in range(len(DROPPED) + 1):
-            table = _crew(self.status, left_out=DROPPED[:number])
-            if console.measure(table, options=options.update(width=1000)).minimum <= options.max_width:
-                break
-        yield table
-
-
-def _crew(status: Status, *, left_out: Sequence[str]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    rows = [_cells(card) for card in status.agents]
-    shown = [place for place, name in enumerate(COLUMNS) if name not in left_out]
-    for place in shown:
-        wraps = COLUMNS[place] == "Task"
-        width = None if wraps else max(cell_len(cells[place]) for cells in (COLUMNS, *rows))
-        table.add_column(COLUMNS[place], no_wrap=not wraps, min_width=width, overflow="fold")
-    for cells in rows:
-        table.add_row(*(cells[place] for place in shown))
-    return table
-
-
-def _cells(card: AgentCard) -> tuple[str, ...]:
-    percent, run = card.context.percent, card.run
-    return (
-        one_line(card.name, 30),
-        one_line(card.role, 20),
-        card.state.value,
-        one_line(f"{run.label} {run.task_title}", 40) if run else "",
-        "–" if percent is None else f"{percent} %",
-        span(run.time.worked_s) if run else "",
-        span(run.time.waited_s) if run and run.time.waited_s >= 1 else "",
-        pace(card) if run else "",
-    )
-
-
 def _questions(status: Status) -> list[RenderableType]:
     if not status.waiting:
         return []
@@ -292,7 +241,7 @@ def _agent_json(card: AgentCard) -> dict[str, Any]:
         "name": card.name,
         "role": card.role,
         "state": card.state.value,
-        "pace": pace(card),
+        "pace": words.pace(card),
         "task": card.run.label if card.run else None,
         "context_percent": card.context.percent,
         "worked_s": round(card.run.time.worked_s) if card.run else None,

@@ -9,8 +9,9 @@ from tasks_app.domain.spans import span
 from tasks_app.domain.statuses import TeamStatus
 from tasks_app.domain.text import one_line
 from tasks_app.selectors import sentences
+from tasks_app.selectors.agents import AgentCard
 from tasks_app.selectors.journal import Entry
-from tasks_app.selectors.states import TEAM_WORD
+from tasks_app.selectors.states import TEAM_WORD, AgentState
 from tasks_app.selectors.tasks import TaskCard
 from tasks_app.selectors.teams import TeamSummary
 
@@ -62,6 +63,13 @@ def attempts(card: TaskCard) -> str:
         return f"none yet, {card.attempts_allowed} allowed"
     failed = f", {card.failures} failed" if card.failures else ""
     return f"{card.attempts} of {card.attempts_allowed} allowed{failed}"
+
+
+def pace(card: AgentCard) -> str:
+    """Return `on track`, `over` or what else the agent is: idle, waiting, stopped, lost."""
+    if card.run is None or card.state not in (AgentState.WORKING, AgentState.WAITING, AgentState.WITH_LEAD):
+        return card.state.value
+    return "over" if card.over else "on track"
 
 
 def line(entry: Entry) -> str:
