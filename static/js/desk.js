@@ -116,9 +116,17 @@
     for (const menu of menus()) if (!menu.contains(event.target)) menu.open = false;
   });
 
-  // What can wait until the page stands.
-  const later = document.documentElement.dataset.later;
-  if (later) (window.requestIdleCallback ?? setTimeout)(() => import(later));
+  // What tells of requests comes when the page stands, and only for who asked for it, or is about to.
+  const later = document.documentElement.dataset.later, choice = "[data-notify-on],[data-notify-no]";
+  const chose = (event) => {
+    const button = event.target.closest(choice);
+    if (!button) return;
+    document.removeEventListener("click", chose);
+    import(later).then(() => button.click());
+  };
+  if (later && (document.documentElement.dataset.notify !== "ask" || document.querySelector("[data-notify-switch]"))) {
+    (window.requestIdleCallback ?? setTimeout)(() => import(later));
+  } else if (later) document.addEventListener("click", chose);
 
   new MutationObserver(arm).observe(document.getElementById("main") ?? document.body, {
     subtree: true, childList: true, attributes: true, attributeFilter: ["data-payload"],

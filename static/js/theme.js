@@ -18,8 +18,8 @@
   };
   apply();
   try { document.documentElement.dataset.keys = localStorage.getItem("keys") || "on"; } catch { document.documentElement.dataset.keys = "on"; }
-  // Whether notify.js will ask: its place is kept from the first paint, so that nothing moves when it comes.
-  try { document.documentElement.dataset.notify = localStorage.getItem("notify") ? "off" : "asking"; } catch { /* it asks on each page */ }
+  // Whether the bar asks who wants to be told: known from the first paint, so that nothing moves later.
+  try { document.documentElement.dataset.notify = localStorage.getItem("notify") ? "off" : "ask"; } catch { document.documentElement.dataset.notify = "ask"; }
   document.addEventListener("DOMContentLoaded", () => {
     apply();
     document.getElementById("theme")?.addEventListener("click", () => { theme = NEXT[theme]; keep(theme); apply(); });

@@ -123,7 +123,8 @@ def test_stop_is_stopping_in_every_tab_until_the_process_is_seen_gone(world: Wor
     """N38"""
     asked = world("act", "asking", "permission", "drawer")
     task, inbox = tab(f"/tasks/{asked['task']}/"), tab(f"/inbox/{asked['id']}/")
-    task.get_by_role("button", name=re.compile("^Stop (the )?attempt")).click()
+    task.get_by_role("button", name="Stop the attempt…").click()
+    task.get_by_role("alertdialog").get_by_role("button", name=re.compile("^Stop")).click()
     expect(task.get_by_text("The attempt is being stopped.")).to_be_visible()
     expect(task.get_by_text("Stopping…")).to_be_visible()
     expect(inbox.locator(f"[data-decision='{asked['id']}']")).to_contain_text("its run was stopped")

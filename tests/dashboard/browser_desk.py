@@ -1,6 +1,7 @@
 """The pages in a real Chromium: a server with everything in it, made once for all modules that look, and what they look with."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,14 +25,31 @@ class RealDesk:
     world: World
 
 
-@pytest.fixture(scope="session")
-def real_desk(valkey: Valkey) -> Iterator[RealDesk]:
-    """One server per process: each module answers requests of its own."""
+@contextmanager
+def started(valkey: Valkey) -> Iterator[RealDesk]:
+    """A desk of its own, for a module that changes what others look at."""
     with running_daphne(valkey.url) as server:
         made = "import json; from tests.dashboard import browser_world; print(json.dumps(browser_world.build()))"
         world = server.python(made)
         assert isinstance(world, dict)
         yield RealDesk(server, world)
+
+
+@pytest.fixture(scope="session")
+def real_desk(valkey: Valkey) -> Iterator[RealDesk]:
+    """One server per process: each module answers requests of its own."""
+    with started(valkey) as found:
+        yield found
+
+
+@pytest.fixture
+def server(real_desk: RealDesk) -> Daphne:
+    return real_desk.server
+
+
+@pytest.fixture
+def world(real_desk: RealDesk) -> World:
+    return real_desk.world
 
 
 @pytest.fixture

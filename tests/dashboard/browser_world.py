@@ -35,7 +35,7 @@ def burst(times: int) -> int:
         agent = crew[n % len(crew)]
         said = "a word " * (n % 9)
         Agent.objects.filter(pk=agent.pk).update(now_text=f"{n} {said}", context_tokens=n * 9_000, used_tokens=n * 1_234_567)
-        Team.objects.filter(pk=team.pk).update(used_tokens=n * 1_234_567, used_usd=n)
+        Team.objects.filter(pk=team.pk).update(used_tokens=n * 234_567, used_usd=n)  # within its budget
         make.TaskFactory(team=team, number=100 + n, done=n % 2 == 0)
         with transaction.atomic():
             changed = {keys.agent(agent.pk), keys.team(team.pk), keys.tasks(team.pk), keys.inbox(team.pk)}

@@ -1,28 +1,43 @@
 """Acts in a real Chromium: what asks first, what can be undone, what tells a person who looks elsewhere."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.chromium import IN_CHROMIUM
-from tests.dashboard.test_browser_pages import World, axe, contexts, desk, server, world  # noqa: F401 - fixtures
-from tests.services_fixtures import Daphne
+from tests.dashboard.browser_desk import RealDesk, World, axe, started
+from tests.services_fixtures import Daphne, Valkey
 
-pytest_plugins = ["tests.services_fixtures", "tests.chromium"]
+pytest_plugins = ["tests.services_fixtures", "tests.chromium", "tests.dashboard.browser_desk"]
 pytestmark = IN_CHROMIUM
 
 
+@pytest.fixture(scope="module")
+def real_desk(valkey: Valkey) -> Iterator[RealDesk]:
+    """A desk of its own: what is done here is done to everybody on it."""
+    with started(valkey) as found:
+        yield found
+
+
 @pytest.fixture
-def plain(contexts: Any) -> Page:  # noqa: F811
+def desk(contexts: Any) -> Page:
+    """A signed-in page on a desktop."""
+    page: Page = contexts().new_page()
+    return page
+
+
+@pytest.fixture
+def plain(contexts: Any) -> Page:
     """A page without scripts."""
     page: Page = contexts(scripts=False).new_page()
     return page
 
 
 def test_what_asks_first_works_without_scripts_and_has_its_focus_on_the_safe_button(
-    server: Daphne, world: World, plain: Page  # noqa: F811
-) -> None:  # fmt: skip
+    server: Daphne, world: World, plain: Page
+) -> None:
     plain.goto(f"{server.url}/agents/{world['agent']}/")
     plain.get_by_role("button", name="Stop…").click()
     box = plain.get_by_role("alertdialog", name="Stop ada?")
@@ -35,9 +50,7 @@ def test_what_asks_first_works_without_scripts_and_has_its_focus_on_the_safe_but
     expect(box).to_be_hidden()
 
 
-def test_what_asks_first_stays_open_while_its_page_changes_and_is_accessible(
-    server: Daphne, world: World, desk: Page  # noqa: F811
-) -> None:  # fmt: skip
+def test_what_asks_first_stays_open_while_its_page_changes_and_is_accessible(server: Daphne, world: World, desk: Page) -> None:
     desk.goto(f"{server.url}/teams/atlas/")
     desk.get_by_role("button", name="Stop team…").click()
     box = desk.get_by_role("alertdialog", name="Stop Atlas?")
@@ -53,7 +66,7 @@ def test_what_asks_first_stays_open_while_its_page_changes_and_is_accessible(
     assert axe(desk) == []
 
 
-def test_a_raise_is_asked_for_at_the_safe_way_out(server: Daphne, world: World, desk: Page) -> None:  # noqa: F811
+def test_a_raise_is_asked_for_at_the_safe_way_out(server: Daphne, world: World, desk: Page) -> None:
     desk.goto(f"{server.url}/teams/atlas/")
     desk.get_by_text("Budget…").click()
     desk.locator("#usd-budget-atlas").fill("90")
@@ -62,7 +75,7 @@ def test_a_raise_is_asked_for_at_the_safe_way_out(server: Daphne, world: World, 
     expect(desk.get_by_role("link", name="Keep it as it is")).to_be_focused()
 
 
-def test_a_snooze_is_taken_back_with_the_focus_on_what_is_next(server: Daphne, world: World, desk: Page) -> None:  # noqa: F811
+def test_a_snooze_is_taken_back_with_the_focus_on_what_is_next(server: Daphne, world: World, desk: Page) -> None:
     desk.goto(f"{server.url}/inbox/{world['question']}/")
     desk.get_by_role("button", name="Snooze 5 min").click()
     told = desk.locator("#undo-note")
@@ -73,7 +86,7 @@ def test_a_snooze_is_taken_back_with_the_focus_on_what_is_next(server: Daphne, w
     expect(desk).to_have_url(f"{server.url}/inbox/{world['question']}/")
 
 
-def test_what_was_answered_stays_in_the_list_for_five_seconds(server: Daphne, world: World, desk: Page) -> None:  # noqa: F811
+def test_what_was_answered_stays_in_the_list_for_five_seconds(server: Daphne, world: World, desk: Page) -> None:
     desk.goto(f"{server.url}/inbox/{world['stall']}/")
     desk.wait_for_timeout(600)  # an answer is inert for a moment
     desk.get_by_role("button", name="Wait").click()
@@ -97,9 +110,7 @@ Object.defineProperty(document, "hidden", { get: () => !!window.away });
 ASKED = '{ id: "%s", kind: "permission", title: "rm -rf secret", agent: "builder-2", team: "Atlas" }'
 
 
-def test_who_looks_elsewhere_is_told_once_and_again_while_it_waits(
-    server: Daphne, world: World, contexts: Any  # noqa: F811
-) -> None:  # fmt: skip
+def test_who_looks_elsewhere_is_told_once_and_again_while_it_waits(server: Daphne, world: World, contexts: Any) -> None:
     context = contexts()
     context.grant_permissions(["notifications"])
     page = context.new_page()
@@ -129,7 +140,7 @@ def test_who_looks_elsewhere_is_told_once_and_again_while_it_waits(
     expect(page.get_by_role("button", name="Notifications: off")).to_be_visible()
 
 
-def test_where_a_page_may_not_notify_it_says_what_is_possible(server: Daphne, world: World, contexts: Any) -> None:  # noqa: F811
+def test_where_a_page_may_not_notify_it_says_what_is_possible(server: Daphne, world: World, contexts: Any) -> None:
     page = contexts("phone").new_page()
     page.add_init_script(
         STUB.replace("told.push([title, more.tag, more.body, !!more.renotify])", "throw new TypeError('Illegal')")
@@ -139,7 +150,7 @@ def test_where_a_page_may_not_notify_it_says_what_is_possible(server: Daphne, wo
     expect(page.get_by_text("This browser shows no notifications of an open page. A web hook tells you")).to_be_visible()
 
 
-def test_new_entries_are_read_aloud_only_when_asked_for(server: Daphne, world: World, desk: Page) -> None:  # noqa: F811
+def test_new_entries_are_read_aloud_only_when_asked_for(server: Daphne, world: World, desk: Page) -> None:
     desk.goto(f"{server.url}/agents/{world['agent']}/")
     log, aloud = desk.get_by_role("log"), desk.get_by_role("button", name="Read new entries aloud")
     expect(log).to_have_attribute("aria-live", "off")
@@ -152,7 +163,7 @@ def test_new_entries_are_read_aloud_only_when_asked_for(server: Daphne, world: W
     assert axe(desk) == []
 
 
-def test_the_page_that_deletes_a_team_is_accessible(server: Daphne, world: World, contexts: Any) -> None:  # noqa: F811
+def test_the_page_that_deletes_a_team_is_accessible(server: Daphne, world: World, contexts: Any) -> None:
     server.python("from django.contrib.auth.models import User; User.objects.update(is_superuser=True); print('{}')")
     for size in ("desk", "phone"):
         page = contexts(size).new_page()

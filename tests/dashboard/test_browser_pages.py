@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.chromium import IN_CHROMIUM
-from tests.dashboard.browser_desk import SIZES, RealDesk, World, addresses, axe, posted
+from tests.dashboard.browser_desk import SIZES, World, addresses, axe, posted
 from tests.services_fixtures import Daphne
 
 pytest_plugins = ["tests.services_fixtures", "tests.chromium", "tests.dashboard.browser_desk"]
@@ -17,19 +17,10 @@ expect.set_options(timeout=10_000)
 
 
 @pytest.fixture
-def server(real_desk: RealDesk) -> Daphne:
-    return real_desk.server
-
-
-@pytest.fixture
-def world(real_desk: RealDesk) -> World:
-    return real_desk.world
-
-
-@pytest.fixture
 def desk(contexts: Any) -> Page:
     """A signed-in page on a desktop."""
-    return contexts().new_page()
+    page: Page = contexts().new_page()
+    return page
 
 
 @pytest.mark.parametrize("size", ["desk", "phone"])
