@@ -141,8 +141,7 @@ class Supervisor:
 
     async def _may_follow(self, run_id: str) -> bool:
         """Whether it may begin in the place that its predecessor leaves; else others are nudged for it, as nobody was yet."""
-        free = run_id not in self._places and self._fitting() > 0
-        if free and await db.call(claims.is_next, run_id):
+        if self._fitting() and await db.call(claims.is_next, run_id) and run_id not in self._places:
             return True
         await db.call(claims.hand_on, run_id)
         return False
@@ -250,9 +249,7 @@ class Supervisor:
         self._freed.set()
         for port in list(self._ports.values()):
             port.direct(Directive.LEAVE)
-        while (
-            self._places
-        ):  # also a run that is being claimed has no port yet, but is ours in a moment; it parks as soon as it has
+        while self._places:  # a run that is being claimed has no port yet, but is ours in a moment: it parks as soon as it has
             self._freed.clear()
             await self._freed.wait()
         await db.call(workers.leave, self.name)

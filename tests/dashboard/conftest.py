@@ -4,6 +4,7 @@ import re
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
 from tests import factories as make
 
@@ -36,6 +37,18 @@ def browser_of():
 def desk(lead, team, browser_of):
     """Anna's browser."""
     return browser_of(lead)
+
+
+@pytest.fixture
+def board(desk):
+    """Return a function that gives the page of Atlas for a query string."""
+
+    def show(query=""):
+        response = desk.get(reverse("team", args=["atlas"]) + query)
+        assert response.status_code == 200
+        return response
+
+    return show
 
 
 @pytest.fixture

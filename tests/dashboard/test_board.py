@@ -8,16 +8,6 @@ from tests import factories as make
 from tests.dashboard.conftest import html_of, words_of
 
 
-@pytest.fixture
-def board(desk):
-    def show(query=""):
-        response = desk.get(reverse("team", args=["atlas"]) + query)
-        assert response.status_code == 200
-        return response
-
-    return show
-
-
 def column(response, team, state):
     html = html_of(response)
     start = html.index(f'id="col-{team.pk}-{state}"')

@@ -47,7 +47,7 @@ def test_every_page_that_shows_it_says_at_least_and_why(desk, partly):
 
 
 def test_a_small_card_says_it_in_few_characters(desk, partly):
-    assert "588 k tok · ≥ $4.62" in words_of(desk.get(reverse("team", args=["atlas"])))
+    assert "588 k · ≥ $4.62" in words_of(desk.get(reverse("team", args=["atlas"])))
 
 
 def test_a_cost_that_is_whole_is_said_plainly(desk, run):

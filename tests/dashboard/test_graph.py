@@ -14,13 +14,8 @@ from tests.dashboard.conftest import html_of, words_of
 
 
 @pytest.fixture
-def show(desk):
-    def show(query="?view=graph"):
-        response = desk.get(reverse("team", args=["atlas"]) + query)
-        assert response.status_code == 200
-        return response
-
-    return show
+def show(board):
+    return lambda query="?view=graph": board(query)
 
 
 def corners(response):

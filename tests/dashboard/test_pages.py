@@ -137,7 +137,7 @@ def test_the_overview_shows_the_work_as_it_is(desk, run):
         "Working",
         "T-42",
         "81% · warn",
-        "588 k tok · $4.62",
+        "588 k · $4.62",
         "of 5–30 min",
     ):
         assert words in text
