@@ -26,7 +26,7 @@ PICTURES: tuple[tuple[str, str, int, int, Literal["light", "dark"]], ...] = (
     ("board-phone", "/teams/billing-feature/", 390, 844, "light"),
 )
 LINK = re.compile(r"http://127\.0\.0\.1:\d+/sign-in/\S+")
-LEAD_S = 5
+LEAD_S = 3
 """Seconds of the story before the pictures: so long that all four agents ask, and too short for the lead to answer them all."""
 
 
