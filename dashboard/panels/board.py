@@ -202,11 +202,12 @@ class Row(Many):
 
     name = "task-row"
     template = "panels/task_row.html"
+    prefix = "row"
 
     def block(self, task_pk: int, team_pk: int, agent_pk: int | None = None) -> Block:
         """Return a row; what its agent does is part of it."""
         changes = {keys.task(task_pk), keys.tasks(team_pk), keys.inbox(team_pk)} | ({keys.agent(agent_pk)} if agent_pk else set())
-        return Block(f"row-{task_pk}", self.name, (task_pk,), frozenset(changes), team_pk)
+        return Block(f"{self.prefix}-{task_pk}", self.name, (task_pk,), frozenset(changes), team_pk)
 
     def contexts(self, blocks: Sequence[Block], viewer: Viewer) -> Contexts:
         """Return each task's card."""

@@ -6,8 +6,7 @@ from typing import Any
 
 from dashboard.access import Viewer
 from dashboard.panels.base import Block
-from dashboard.panels.board import Filter
-from dashboard.panels.many import Contexts, Many
+from dashboard.panels.board import Filter, Row
 from tasks_app.domain import graph, layers
 from tasks_app.domain.layers import Picture, Point
 from tasks_app.domain.statuses import UNFINISHED
@@ -62,22 +61,12 @@ class Graph:
         }
 
 
-class GraphNode(Many):
-    """One task in the graph."""
+class GraphNode(Row):
+    """One task in the graph: what its row in the table shows, drawn in its place."""
 
     name = "graph-node"
     template = "panels/graph_node.html"
-
-    def block(self, task_pk: int, team_pk: int, agent_pk: int | None = None) -> Block:
-        """Return a task's place; what its agent does is part of it."""
-        changes = {keys.task(task_pk), keys.tasks(team_pk), keys.inbox(team_pk)} | ({keys.agent(agent_pk)} if agent_pk else set())
-        return Block(f"node-{task_pk}", self.name, (task_pk,), frozenset(changes), team_pk)
-
-    def contexts(self, blocks: Sequence[Block], viewer: Viewer) -> Contexts:
-        """Return each task's card."""
-        found = tasks.of_teams({block.team for block in blocks if block.team is not None})
-        cards = {card.pk: card for team in found.values() for card in team}
-        return {block.id: {"card": cards[int(block.args[0])]} for block in blocks if int(block.args[0]) in cards}
+    prefix = "node"
 
 
 class GraphChain:

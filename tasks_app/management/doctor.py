@@ -23,7 +23,7 @@ from tasks_app.domain.text import mask_secrets, one_line
 from tasks_app.execution import webhook
 from tasks_app.execution.environment import key_source
 from tasks_app.management import credentials, desk, embedded, prepare, schema
-from tasks_app.management.words import COMMAND
+from tasks_app.management.words import COMMAND, counted
 from tasks_app.runners.claude.launcher import bundled_cli
 from tasks_app.selectors import workers
 from tasks_app.services import backups
@@ -163,9 +163,7 @@ def _backup() -> Finding:
         return Finding("backup", Level.FAIL, f"the last backup failed: {last.error}", fix)
     if last.ended_at is None:
         return Finding("backup", Level.WARN, f"a backup has not ended since {last.started_at:%Y-%m-%d %H:%M} UTC", fix)
-    return Finding(
-        "backup", Level.OK, f"{last.name} was made and restored on trial, {last.teams} {'team' if last.teams == 1 else 'teams'}"
-    )
+    return Finding("backup", Level.OK, f"{last.name} was made and restored on trial, {counted(last.teams, 'team')}")
 
 
 def _disk() -> Finding:

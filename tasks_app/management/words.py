@@ -35,6 +35,11 @@ def since(moment: dt.datetime | None, now: dt.datetime) -> str:
     return span((now - moment).total_seconds()) if moment else ""
 
 
+def counted(count: int, word: str) -> str:
+    """`1 team`, `2 teams`."""
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+
+
 def tokens(count: int | None) -> str:
     """Return `812`, `41 k` or `1.2 M`; an unknown figure is `–`."""
     if count is None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from django.db import transaction
 from django.db.models import DateTimeField, Exists, OuterRef, Q, QuerySet, Subquery
 
-from tasks_app.domain.statuses import OPEN_RUN, DecisionStatus, TaskStatus
+from tasks_app.domain.statuses import OPEN_RUN, UNFINISHED, DecisionStatus
 from tasks_app.models import Agent, Checkpoint, Decision, Event, Run, Step, Task, Team, TranscriptEntry
 from tasks_app.services import agents, runs
 from tasks_app.services.clock import now_s
@@ -22,7 +22,6 @@ BATCH = 500
 LOOK_AT = 50
 """Attempts that are looked at for one batch."""
 OPEN = [status.value for status in OPEN_RUN]
-UNFINISHED = [TaskStatus.PENDING.value, TaskStatus.IN_PROGRESS.value]
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from tasks_app.domain import criteria as rules
 from tasks_app.domain import task_review
 from tasks_app.domain.errors import Forbidden, Invalid
 from tasks_app.domain.plan_model import fold
+from tasks_app.domain.statuses import UNFINISHED
 from tasks_app.domain.task_review import Written
 from tasks_app.selectors import crew
 from tasks_app.services import runs, task_edits, tasks
 from tasks_app.tools import context
 from tasks_app.tools.base import Arguments, Caller, CrewTool, find_task
 
-UNFINISHED = ("pending", "in_progress")
 # an agent that waited in here would keep its place under the team's cap, perhaps from the very task that it waits for
 NOT_YET = (
     "This task is not finished, and this tool does not wait for it, whatever `block` and `timeout` say. Do what does not need it "

@@ -6,7 +6,7 @@ from typing import Any
 from tasks_app.domain.errors import Unavailable
 from tasks_app.management import prepare, sign_in, trial
 from tasks_app.management.cli import DeskCommand
-from tasks_app.management.words import COMMAND
+from tasks_app.management.words import COMMAND, counted
 from tasks_app.services import backups
 
 
@@ -48,7 +48,7 @@ class Command(DeskCommand):
         if as_json:
             self.print_json({"name": made.name, "teams": made.teams, "bytes": made.size, "verified": made.verified})
         else:
-            self.stdout.write(f"{made.name}: {_counted(made.teams, 'team')}, {made.size / 2**20:.1f} MB, restored on trial.")
+            self.stdout.write(f"{made.name}: {counted(made.teams, 'team')}, {made.size / 2**20:.1f} MB, restored on trial.")
         return 0
 
     def _list(self, as_json: bool) -> int:
@@ -73,7 +73,7 @@ class Command(DeskCommand):
             self.print_json({"name": name, "teams": found})
             return 0
         for team in found:
-            came = (_counted(team[table], word) for table, word in (("tasks", "task"), ("runs", "attempt"), ("events", "event")))
+            came = (counted(team[table], word) for table, word in (("tasks", "task"), ("runs", "attempt"), ("events", "event")))
             self.stdout.write(f"{team['name']}: {', '.join(came)} came back")
         self.stdout.write(f"{name} can be restored.")
         return 0
@@ -90,7 +90,3 @@ class Command(DeskCommand):
         for why in stayed:
             self.stdout.write(f"Left out: {why}")
         return 0
-
-
-def _counted(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
