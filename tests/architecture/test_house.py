@@ -141,3 +141,20 @@ def test_the_lowest_layers_know_no_framework():
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             found += [f"{path}: {name}" for name in names if name.split(".")[0] in foreign]
     assert not found
+
+
+FLEETING = {"dumps", "now", "today", "time", "time_ns", "monotonic", "uuid1", "uuid4", "random", "choice", "sample", "randint"}
+"""Calls whose answer is another one in another process: signatures carry the second, ids and moments are new each time."""
+
+
+def fleeting(tree: ast.AST) -> list[int]:
+    """Lines of `parametrize` whose values are not the same in each process."""
+    marks = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and getattr(n.func, "attr", "") == "parametrize"]
+    calls = [n for mark in marks for value in mark.args[1:2] for n in ast.walk(value) if isinstance(n, ast.Call)]
+    return [n.lineno for n in calls if getattr(n.func, "attr", getattr(n.func, "id", "")) in FLEETING]
+
+
+def test_every_process_collects_the_same_tests():
+    found = {str(path): fleeting(ast.parse(path.read_text())) for path in ours(".py") if "tests" in path.parts}
+    assert not {path: lines for path, lines in found.items() if lines}
+    assert fleeting(ast.parse('@pytest.mark.parametrize("token", [signing.dumps(3)])\ndef test(token): ...')) == [1]

@@ -144,12 +144,16 @@ def test_a_task_is_over_time_only_after_its_window(team, builder):
     [
         ({"role": "tester"}, "no active agent has the role tester: reassign it"),
         ({"held": True}, "a person stopped it or gave its review up: start it again, reassign it or complete it by hand"),
-        ({"not_before": timezone.now() + dt.timedelta(hours=1)}, "tries again by itself"),
-        ({"not_before": timezone.now() - dt.timedelta(hours=1)}, "waits for a free agent"),
     ],
 )
 def test_a_queued_task_says_what_it_waits_for(team, builder, changes, reason):
     assert card(make.TaskFactory(team=team, **changes)).reason == reason
+
+
+@pytest.mark.parametrize(("hours", "reason"), [(1, "tries again by itself"), (-1, "waits for a free agent")])
+def test_a_queued_task_that_failed_says_when_it_is_tried_again(team, builder, hours, reason):
+    task = make.TaskFactory(team=team, not_before=timezone.now() + dt.timedelta(hours=hours))
+    assert card(task).reason == reason
 
 
 @pytest.mark.parametrize(
