@@ -51,7 +51,7 @@ def count(run: Run, drafts: Sequence[StepDraft]) -> Spent:
     return Spent(tokens, usd, cost_known=bool(costs))
 
 
-def tokens_of(row: MessageUsage | Run) -> Tokens:
+def tokens_of(row: Run) -> Tokens:
     """Return what a row has counted."""
     return Tokens(*(getattr(row, name) for name in COUNTS))
 
@@ -66,7 +66,7 @@ def _count_messages(run: Run, usages: Sequence[Usage]) -> Tokens:
     """An API message counts once: the same id again adds only what it has grown by. One without an id counts by itself."""
     named = [(word(usage.message_id) or new_id("anonymous-"), usage) for usage in usages]
     rows = MessageUsage.objects.filter(team_id=run.team_id, message_id__in={name for name, _ in named})
-    known = {row.message_id: tokens_of(row) for row in rows}
+    known = {name: Tokens(*counts) for name, *counts in rows.values_list("message_id", *COUNTS)}
     first = dict(reversed(named))
     total, grown = NONE, dict[str, Tokens]()
     for name, usage in named:

@@ -237,7 +237,7 @@ class Conversation:
 
     async def _deliver_notes(self, before: str = "") -> bool:
         """Give the idle agent what is due for it as its next turn, with words `before` it; whether there was anything."""
-        notes = await self.port.notes()
+        notes = await self.port.notes(idle=True)
         if notes or before:
             await self._say("\n\n".join([*([before] if before else []), *notes]), "message")
         return bool(notes)
