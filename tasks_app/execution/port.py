@@ -24,7 +24,7 @@ from tasks_app.tools.base import Caller
 logger = logging.getLogger(__name__)
 BATCH_S = 0.1
 """Steps are written at most this often, and so long after they were said at the latest."""
-GATHER_S = 0.005
+GATHER_S = 0.02
 """After a pause the first step is written at once, together with what is said with it."""
 WITHDRAW_S = 1.0
 NOTES_S = 1.0
