@@ -59,7 +59,7 @@ def append_all(team_id: int, lines: Sequence[Line], *, team: rows.Changes | None
     _must_be_atomic()
     last = _count(team_id, len(lines), team or rows.Changes())
     made = [_event(team_id, seq, line) for seq, line in enumerate(lines, start=last - len(lines) + 1)]
-    Event.objects.bulk_create(made)
+    rows.add(made)
     names = sorted({name for event in made for name in event.keys})
     transaction.on_commit(partial(wake.browsers, team_id, last, names), robust=True)
     return last

@@ -5,7 +5,7 @@ Django composes an UPDATE or a SELECT anew at each call, which takes several tim
 the names in the statements are those of our own columns.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
@@ -27,6 +27,8 @@ class Changes:
     add: Mapping[str, Any] = field(default_factory=dict)
 
 
+MOST = 1_000
+"""Rows of one statement: SQLite takes 32,766 values."""
 READ: dict[type[models.Model], frozenset[str]] = {
     Run: frozenset(
         (
@@ -130,6 +132,31 @@ def change(model: type[models.Model], where: Mapping[str, Any], changes: Changes
             return cursor.rowcount
         row = cursor.fetchone()
     return row[0] if row else None
+
+
+def add(made: Sequence[models.Model], *, known: str = "") -> None:
+    """Insert rows of one model, which get their ids from the database; by one statement for each `MOST` of them.
+
+    `known`: what becomes of a row that is there already, in SQL.
+    """
+    for first in range(0, len(made), MOST):
+        _add(made[first : first + MOST], known)
+
+
+def _add(made: Sequence[models.Model], known: str) -> None:
+    fields = [found for found in made[0]._meta.concrete_fields if found is not made[0]._meta.auto_field]
+    moments = [isinstance(getattr(made[0], found.attname), Now) for found in fields]
+    places = "({})".format(", ".join(_now() if moment else "%s" for moment in moments))
+    names = ", ".join(str(found.column) for found in fields)
+    given = [
+        found.get_db_prep_save(getattr(row, found.attname), connection)
+        for row in made
+        for found, moment in zip(fields, moments, strict=True)
+        if not moment
+    ]
+    many = ", ".join([places] * len(made))
+    with connection.cursor() as cursor:
+        cursor.execute(f"INSERT INTO {_table(type(made[0]))} ({names}) VALUES {many} {known}", given)  # noqa: S608 - our own names
 
 
 def owes(run_id: str) -> bool:

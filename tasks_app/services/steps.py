@@ -54,7 +54,7 @@ def _record(run: Run, drafts: Sequence[StepDraft], made: Sequence[Step], now: st
     if not rows.change(Run, held, rows.Changes({**put, "last_step_at": Now()})):
         raise LeaseLost(f"Run {run.pk} belongs to another worker now.")
     vars(run).update(put)
-    Step.objects.bulk_create(made)
+    rows.add(made)
     agents.went_on(run.agent_id, now=now, spent=spent, reading=reading)
     if any(draft.cost and draft.cost.partial for draft in drafts):
         usage.note_partial_cost(run)

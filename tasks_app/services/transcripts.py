@@ -54,7 +54,7 @@ def append(key: Mapping[str, Any], entries: Sequence[Mapping[str, Any]], *, run_
         runs.guard(run_id, fence, **({"started_session": True} if told else {}))
     scope, stamp = _scope(key), int(now_s() * 1000)
     lines = [TranscriptEntry(**scope, uuid=e.get("uuid") or None, entry=json.dumps(e), mtime_ms=stamp) for e in entries]
-    TranscriptEntry.objects.bulk_create(lines, ignore_conflicts=True)
+    rows.add(lines, known="ON CONFLICT DO NOTHING")
     if run_id and not scope["subpath"]:
         _spend(run_id, fence, entries)
 

@@ -15,6 +15,7 @@ from tasks_app.domain.text import clean
 from tasks_app.domain.usage import Tokens, cost_added, merge
 from tasks_app.models import Agent, CostReading, MessageUsage, Run, Task, Team
 from tasks_app.runners.port import Cost, StepDraft, Usage
+from tasks_app.services import rows
 
 ZERO = Decimal(0)
 NONE = Tokens()
@@ -65,8 +66,8 @@ def columns(tokens: Tokens) -> dict[str, int]:
 def _count_messages(run: Run, usages: Sequence[Usage]) -> Tokens:
     """An API message counts once: the same id again adds only what it has grown by. One without an id counts by itself."""
     named = [(word(usage.message_id) or new_id("anonymous-"), usage) for usage in usages]
-    rows = MessageUsage.objects.filter(team_id=run.team_id, message_id__in={name for name, _ in named})
-    known = {name: Tokens(*counts) for name, *counts in rows.values_list("message_id", *COUNTS)}
+    seen_before = MessageUsage.objects.filter(team_id=run.team_id, message_id__in={name for name, _ in named})
+    known = {name: Tokens(*counts) for name, *counts in seen_before.values_list("message_id", *COUNTS)}
     first = dict(reversed(named))
     total, grown = NONE, dict[str, Tokens]()
     for name, usage in named:
@@ -82,7 +83,7 @@ def _count_messages(run: Run, usages: Sequence[Usage]) -> Tokens:
 def _store_messages(run: Run, grown: Sequence[tuple[str, Usage, Tokens]]) -> None:
     """A message stays with the run that was first seen to spend it: of a known one only the tokens change."""
     at = timezone.now()
-    MessageUsage.objects.bulk_create(
+    rows.add(
         [
             MessageUsage(
                 team_id=run.team_id,
@@ -95,9 +96,7 @@ def _store_messages(run: Run, grown: Sequence[tuple[str, Usage, Tokens]]) -> Non
             )
             for name, usage, now in grown
         ],
-        update_conflicts=True,
-        unique_fields=["team", "message_id"],
-        update_fields=COUNTS,
+        known=f"ON CONFLICT (team_id, message_id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in COUNTS)}",
     )
 
 
