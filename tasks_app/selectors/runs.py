@@ -82,6 +82,12 @@ def attempts_to_undo(run: Run) -> list[Run]:
     return found
 
 
+def attempts_let_go(run: Run) -> list[int]:
+    """Return the earlier attempts whose files retention has let go, by their numbers."""
+    earlier = Run.objects.filter(task_id=run.task_id, attempt__lt=run.attempt, dossier__files_gone=True)
+    return list(earlier.order_by("attempt").values_list("attempt", flat=True))
+
+
 def beside(attempt: Run, *, until: datetime | None) -> list[Run]:
     """Return the runs of other tasks that were under way in the same workspace between its start and `until` (None: now)."""
     others = Run.objects.filter(team_id=attempt.team_id, started_at__isnull=False).exclude(task_id=attempt.task_id)

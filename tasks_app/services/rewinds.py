@@ -12,7 +12,10 @@ from tasks_app.domain.text import clean
 from tasks_app.models import Event, Run, Step, Team
 from tasks_app.services import events, keys, runs, snapshots
 
-NONE_KEPT = "The files were not kept at that moment: git is not installed, or the attempt is older than this feature."
+NONE_KEPT = (
+    "The files were not kept at that moment, or not for so long: git is not installed, the attempt is older than this feature, "
+    "or its snapshots have aged out (CREWDESK_KEEP_SNAPSHOTS_DAYS)."
+)
 CHANGED = "The files have changed since this was shown. Look again before you put them back."
 
 

@@ -14,6 +14,10 @@ from tasks_app.domain.text import clean, cut
 from tasks_app.services.workspaces import root, run_git
 
 PATCH_LIMIT = 64_000
+STORE = "snapshots.git"
+REFS = "refs/snapshots/"
+END = "workspace_end"
+"""Where a dossier keeps the snapshot that the attempt ended with."""
 IDENTITY = (
     "-c",
     "user.name=Crewdesk",
@@ -33,7 +37,7 @@ def store_of(slug: str) -> Iterator[Path]:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (folder / "snapshots.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        store = folder / "snapshots.git"
+        store = folder / STORE
         if not store.is_dir():
             run_git(["git", "init", "--quiet", "--bare", str(store)])
         yield store
@@ -58,7 +62,7 @@ def _keep_index(git: Sequence[str]) -> str:
     if commit.returncode:
         return ""
     name = commit.stdout.strip()
-    run_git([*git, "update-ref", f"refs/snapshots/{name}", name])
+    run_git([*git, "update-ref", f"{REFS}{name}", name])
     return name
 
 
