@@ -103,7 +103,7 @@ def give_all(team: Team, given: Sequence[tuple[Task, Agent]], *, actor: str, kee
     if team.status == TeamStatus.STOPPED.value:
         raise Conflict(f"{team.name} is stopped.")
     if team.workspace_due:
-        raise Conflict(f"The files of {team.name} are being put back to a checkpoint. Try again in a moment.")
+        raise Conflict(f"The files of {team.name} are being put back. Try again in a moment.")
     tasks.mark_claimed(given)
     try:
         with transaction.atomic():
