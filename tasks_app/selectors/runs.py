@@ -9,9 +9,14 @@ from django.db.models import Max, Q
 
 from tasks_app.domain import planning
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus, StepKind
+from tasks_app.domain.text import cut
 from tasks_app.models import Agent, Decision, Run, Step, Task
 
 WRITERS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
+DID = tuple(kind.value for kind in (StepKind.SAID, StepKind.THOUGHT, StepKind.TOOL_CALL, StepKind.TOOL_RESULT, StepKind.SUBTASK))
+"""Steps of the agent's own: what it was told, and what Claude Code or Crewdesk noted, is none."""
+LINE = 320
+"""Characters of a step that a dossier keeps."""
 PATH_IN_PREVIEW = re.compile(r'"(?:file_path|notebook_path)": ("(?:[^"\\]|\\.)*")')
 
 
@@ -47,9 +52,16 @@ def plans_sent_back(run_id: str) -> tuple[str, ...]:
 
 
 def last_steps(run_id: str, *, count: int = 10) -> list[str]:
-    """Return the last steps as short lines, oldest first."""
-    rows = Step.objects.filter(run_id=run_id).order_by("-seq")[:count]
-    return [f"{row.kind}: {row.text[:300]}" for row in reversed(rows)]
+    """Return the last things that the agent did, as short lines, oldest first; not what it was told."""
+    rows = Step.objects.filter(run_id=run_id, kind__in=DID).order_by("-seq")[:count]
+    return [_line(row) for row in reversed(rows)]
+
+
+def _line(row: Step) -> str:
+    """One step; a call with what it was made with."""
+    given = row.data.get("input") if row.kind == StepKind.TOOL_CALL.value else None
+    with_what = f" {json.dumps(given, ensure_ascii=False)}" if given else ""
+    return cut(f"{row.kind}: {row.text}{with_what}", LINE)
 
 
 def files_written(run_id: str) -> list[str]:
