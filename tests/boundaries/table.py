@@ -18,7 +18,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "conflicting versions": dict.fromkeys(WAYS, OVERTAKEN),
     "1 MB of emoji": {
         **dict.fromkeys(WAYS, "The message has 262,144 characters; at most 100,000 are taken."),
-        "page": "The text has 262,144 characters; at most 20,000 are taken.",
+        "page": "At most 2 MB can be sent at once. Make it smaller and try again.",  # a form sends 12 bytes for each
     },
     "lone surrogates": dict.fromkeys(WAYS, REPLACED),
     "cycle": dict.fromkeys(WAYS, CYCLE),

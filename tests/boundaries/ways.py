@@ -27,7 +27,7 @@ class Heard:
 
 
 def raw(**fields: str) -> str:
-    """A form as a browser that is not careful sends it: lone surrogates as the bytes they would be."""
+    """A form as a browser sends it; lone surrogates, which no careful one sends, as the bytes they would be."""
     return "&".join(f"{name}={quote_from_bytes(value.encode('utf-8', 'surrogatepass'))}" for name, value in fields.items())
 
 
@@ -44,10 +44,7 @@ class Page:
 
     def _post(self, view: str, *keys: Any, **fields: str) -> Heard:
         where = reverse(view, args=keys)
-        if broken("".join(fields.values())):
-            answer = self.browser.post(where, raw(**fields), content_type="application/x-www-form-urlencoded", follow=True)
-        else:
-            answer = self.browser.post(where, fields, follow=True)
+        answer = self.browser.post(where, raw(**fields), content_type="application/x-www-form-urlencoded", follow=True)
         words = html.unescape(words_of(answer))
         return Heard(answer.status_code >= 400, words)
 
