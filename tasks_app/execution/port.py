@@ -24,9 +24,11 @@ from tasks_app.tools.base import Caller
 logger = logging.getLogger(__name__)
 BATCH_S = 0.1
 """Steps are written at most this often, and so long after they were said at the latest."""
-GATHER_S = 0.005
+GATHER_S = 0.02
 """After a pause the first step is written at once, together with what is said with it."""
 WITHDRAW_S = 1.0
+NOTES_S = 1.0
+"""Between the calls of an agent its messages are looked for this often, where no hint says that there is one."""
 QUEUE = 500
 """More steps than this make the runner wait: back-pressure."""
 
@@ -49,9 +51,11 @@ class RunPort:
         self._queue: asyncio.Queue[StepDraft] = asyncio.Queue(QUEUE)
         self._idle = asyncio.Event()
         self._idle.set()
+        self._hurry = asyncio.Event()  # somebody waits until what is queued is stored
         self._directive = Directive.GO_ON
         self._changed = asyncio.Event()
         self._notes: list[str] = []
+        self._message_hinted, self._asked_at = True, 0.0  # something may have come since messages were looked for
         self._store = DatabaseSessionStore(run_id=held.id, fence=held.fence)
         self._writer = asyncio.create_task(self._write())
         self._withdrawals: set[asyncio.Task[None]] = set()
@@ -75,7 +79,8 @@ class RunPort:
             await self._queue.put(draft)
 
     async def flush(self) -> None:
-        """Return once everything queued is stored."""
+        """Return once everything queued is stored, which then waits for no batch to fill."""
+        self._hurry.set()
         await self._idle.wait()
         self._must_hold()
 
@@ -83,7 +88,7 @@ class RunPort:
         written = -BATCH_S
         while True:
             batch = [await self._queue.get()]
-            await asyncio.sleep(max(GATHER_S, written + BATCH_S - time.monotonic()))
+            await self._gather(max(GATHER_S, written + BATCH_S - time.monotonic()))
             while not self._queue.empty():
                 batch.append(self._queue.get_nowait())
             try:
@@ -96,18 +101,24 @@ class RunPort:
                 self.direct(Directive.LOST)
             written = time.monotonic()
             if self._queue.empty():
+                self._hurry.clear()
                 self._idle.set()
+
+    async def _gather(self, most_s: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(most_s):
+                await self._hurry.wait()
 
     async def _store_batch(self, batch: list[StepDraft]) -> None:
         if self._directive is Directive.LOST:
             return
-        self._seq = await db.in_line(steps.record, self.held.id, self.held.fence, after=self._seq, drafts=batch)
-        if any(draft.usage or draft.cost for draft in batch):
-            await self._brake()
+        recorded = await db.in_line(steps.record, self.held.id, self.held.fence, after=self._seq, drafts=batch)
+        self._seq = recorded.last
+        if recorded.budget is not None:
+            await self._brake(recorded.budget)
 
-    async def _brake(self) -> None:
+    async def _brake(self, reading: budgets.Reading) -> None:
         """Budgets brake while the run is running: tell, save, leave."""
-        reading = await db.call(budgets.read, self.held.id)
         if reading.level is Level.OK or not await db.call(budgets.note_level, self.held.id, reading):
             return
         share = f"{reading.used:,.2f} of {reading.limit:,.2f} {reading.unit} of the {reading.scope}"
@@ -136,9 +147,13 @@ class RunPort:
             self.direct(Directive.LOST)
             raise
 
-    async def notes(self) -> Sequence[str]:
-        """Messages that are due, and the system's own words."""
-        due = await db.call(messages.take_due, self.held.agent_id, run_id=self.held.id, fence=self.held.fence)
+    async def notes(self, *, idle: bool = False) -> Sequence[str]:
+        """Messages that are due, and the system's own words. The table is asked when one may be there: on a hint, when the agent
+        is idle, and every second, for hints may be lost."""
+        due: Sequence[Any] = ()
+        if idle or self._message_hinted or time.monotonic() - self._asked_at > NOTES_S:
+            self._message_hinted, self._asked_at = False, time.monotonic()
+            due = await db.call(messages.take_due, self.held.agent_id, run_id=self.held.id, fence=self.held.fence)
         own, self._notes = self._notes, []
         return [*own, *(_told(m) for m in due)]
 
@@ -207,6 +222,7 @@ class RunPort:
         """A hint came: whoever waits looks again."""
         self.poked.set()
         self._hinted.set()
+        self._message_hinted = True
 
     def direct(self, directive: Directive) -> None:
         """Tell the runner what the system wants; LOST outranks STOP outranks LEAVE."""

@@ -121,7 +121,7 @@ class FakePort:
         self.calls.append((name, arguments, tool_use_id))
         return self.calling(name, arguments, tool_use_id)
 
-    async def notes(self) -> Sequence[str]:
+    async def notes(self, *, idle: bool = False) -> Sequence[str]:
         """Hand over what is due, once."""
         self._check()
         due, self.due = self.due, []

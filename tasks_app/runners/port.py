@@ -180,8 +180,11 @@ class Port(Protocol):
         Raises `Parked` where a report waits for the lead, who judges it: end the process, return `Outcome.parked`.
         """
 
-    async def notes(self) -> Sequence[str]:
-        """Messages that are due for this agent now, each handed over exactly once; ready to put into its context."""
+    async def notes(self, *, idle: bool = False) -> Sequence[str]:
+        """Messages that are due for this agent now, each handed over exactly once; ready to put into its context.
+
+        `idle`: between two turns, where none that is there may be missed; between two calls the next one has what came just now.
+        """
 
     async def interruption(self) -> None:
         """Return when a message waits for which the agent's tool is to be stopped now; `notes` then hands it over."""

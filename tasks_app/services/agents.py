@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
 from django.utils import timezone
 
 from tasks_app.domain.context import Reading
@@ -14,7 +13,7 @@ from tasks_app.domain.statuses import AgentStatus
 from tasks_app.domain.text import one_line
 from tasks_app.models import Agent, Task
 from tasks_app.models.teams import LARGE_OF_TEAM
-from tasks_app.services import events, keys
+from tasks_app.services import events, keys, rows
 from tasks_app.services.usage import Spent
 
 NOW_LIMIT = 200
@@ -52,22 +51,19 @@ def now(agent_id: int, text: str) -> None:
 
 def went_on(agent_id: int, *, now: str, spent: Spent, reading: Reading | None) -> None:
     """Keep what some steps of its run say: what it does right now ("": nothing new), what it used, how full its context is."""
-    changes: dict[str, Any] = {}
+    put: dict[str, Any] = {}
     if now:
-        changes |= {"now_text": one_line(now, NOW_LIMIT), "last_event_at": timezone.now()}
-    if spent:
-        changes["used_tokens"] = F("used_tokens") + spent.tokens.total
-        changes["cached_tokens"] = F("cached_tokens") + spent.tokens.cached
-        changes["used_usd"] = F("used_usd") + spent.usd
+        put |= {"now_text": one_line(now, NOW_LIMIT), "last_event_at": timezone.now()}
     if spent.cost_known:
-        changes["cost_known"] = True
+        put["cost_known"] = True
     if reading and reading.window:
-        changes["context_window"] = reading.window
+        put["context_window"] = reading.window
     if reading and reading.measured:
-        changes["context_tokens"] = reading.tokens
-        changes |= {"compacted_at": timezone.now()} if reading.tokens is None else {}
-    if changes:
-        Agent.objects.filter(pk=agent_id).update(**changes)
+        put["context_tokens"] = reading.tokens
+        put |= {"compacted_at": timezone.now()} if reading.tokens is None else {}
+    used = {"used_tokens": spent.tokens.total, "cached_tokens": spent.tokens.cached, "used_usd": spent.usd} if spent else {}
+    if put or used:
+        rows.change(Agent, {"id": agent_id}, rows.Changes(put, used))
 
 
 def set_session(agent_id: int, *, session_id: str, handover: str) -> None:

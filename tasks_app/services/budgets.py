@@ -15,27 +15,14 @@ from tasks_app.domain import budget
 from tasks_app.domain.errors import Invalid, NotFound
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import OPEN_RUN
-from tasks_app.models import Agent, Run, ServerDay, Task, Team
+from tasks_app.models import Run, ServerDay, Task, Team
 from tasks_app.models.teams import LARGE_OF_TEAM
-from tasks_app.services import events, keys
+from tasks_app.services import events, keys, rows
+from tasks_app.services.usage import Spent
 
 SMALLER_MODEL = "haiku"
 """What "finish with a smaller model" means to Claude Code: its alias for the smallest current model."""
 ORDER = (budget.Level.OK, budget.Level.WRAP_UP, budget.Level.CHECKPOINT, budget.Level.USED_UP)
-
-
-def note_unreported_cost(run: Run) -> None:
-    """A life of the run is over: what its last turn has cost was never reported where it is still due, and is not guessed."""
-    if Run.objects.filter(pk=run.pk, cost_due=True).update(cost_due=False):
-        note_partial_cost(run)
-
-
-def note_partial_cost(run: Run) -> None:
-    """What the run has cost is more than was reported: everything that adds it up says "at least" from now on."""
-    Run.objects.filter(pk=run.pk).update(cost_partial=True)
-    Task.objects.filter(pk=run.task_id).update(cost_partial=True)
-    Agent.objects.filter(pk=run.agent_id).update(cost_partial=True)
-    Team.objects.filter(pk=run.team_id).update(cost_partial=True)
 
 
 @dataclass(frozen=True)
@@ -109,9 +96,24 @@ def add_server_usage(usd: Decimal) -> None:
     ServerDay.objects.filter(day=_today()).update(used_usd=F("used_usd") + usd)
 
 
-def add_task_usage(task_id: int, *, tokens: int, usd: Decimal) -> None:
-    """Add what a run of the task used."""
-    Task.objects.filter(pk=task_id).update(used_tokens=F("used_tokens") + tokens, used_usd=F("used_usd") + usd)
+def spend(run: Run, spent: Spent) -> rows.Changes:
+    """Add what a run used to its task and, what a real one cost, to the server's day; returns what the team's row grows by.
+
+    `run` is `rows.locked`: it, its task and its team then say what is used now.
+    """
+    tokens, usd = spent.tokens.total, spent.usd
+    rows.change(Task, {"id": run.task_id}, rows.Changes(add={"used_tokens": tokens, "used_usd": usd}))
+    if usd and not run.team.rehearsal:
+        add_server_usage(usd)
+    for row in (run.task, run.team):
+        row.used_tokens, row.used_usd = row.used_tokens + tokens, row.used_usd + usd
+    known = {"cost_known": True} if spent.cost_known else {}
+    return rows.Changes(known, {"used_tokens": tokens, "used_usd": usd})
+
+
+def stand(run: Run) -> Reading:
+    """Return the tightest limit of a run that is `rows.locked`."""
+    return _tightest(_limits(run))
 
 
 def read(run_id: str) -> Reading:

@@ -5,15 +5,16 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models.functions import Now
 
 from tasks_app import wake
-from tasks_app.domain.errors import LeaseLost, NotFound
+from tasks_app.domain.errors import NotFound
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.text import clean_json, mask_json
 from tasks_app.models import Event, Team
 from tasks_app.models.teams import LARGE
+from tasks_app.services import rows
 
 SYSTEM = "system"
 
@@ -43,19 +44,20 @@ def append(
     agent_id: int | None = None,
     decision_id: str = "",
     data: Mapping[str, Any] | None = None,
+    team: rows.Changes | None = None,
 ) -> int:
     """Append one event and return its sequence number; wakes the browsers after commit.
 
     Must be called inside the transaction of the change: the counter row stays locked until the commit, so numbers are
-    gapless and a reader that has seen N has seen everything before it.
+    gapless and a reader that has seen N has seen everything before it. `team`: what changes in the team's row with it.
     """
-    return append_all(team_id, [Line(kind, actor, keys, task_number, run_id, agent_id, decision_id, data or {})])
+    return append_all(team_id, [Line(kind, actor, keys, task_number, run_id, agent_id, decision_id, data or {})], team=team)
 
 
-def append_all(team_id: int, lines: Sequence[Line]) -> int:
+def append_all(team_id: int, lines: Sequence[Line], *, team: rows.Changes | None = None) -> int:
     """`append` of several events in their order, by two statements and one hint; returns the last one's number."""
     _must_be_atomic()
-    last = _count(team_id, len(lines))
+    last = _count(team_id, len(lines), team or rows.Changes())
     made = [_event(team_id, seq, line) for seq, line in enumerate(lines, start=last - len(lines) + 1)]
     Event.objects.bulk_create(made)
     names = sorted({name for event in made for name in event.keys})
@@ -79,15 +81,13 @@ def _event(team_id: int, seq: int, line: Line) -> Event:
     )
 
 
-def _count(team_id: int, lines: int) -> int:
-    """Count the events: one statement, for each change of each run needs it (Django's `update` returns no columns)."""
-    counting = f"UPDATE {Team._meta.db_table} SET last_seq = last_seq + %s WHERE id = %s RETURNING last_seq"  # noqa: S608
-    with connection.cursor() as cursor:
-        cursor.execute(counting, [lines, team_id])
-        counted = cursor.fetchone()
+def _count(team_id: int, lines: int, team: rows.Changes) -> int:
+    """Count the events, by the one statement that changes the team's row: each change of each run needs it."""
+    changes = rows.Changes(team.put, {"last_seq": lines, **team.add})
+    counted = rows.change(Team, {"id": team_id}, changes, returning="last_seq")
     if counted is None:
         raise NotFound("This team does not exist any more.")
-    return int(counted[0])
+    return int(counted)
 
 
 def _must_be_atomic() -> None:
@@ -105,13 +105,4 @@ def lock(team_id: int) -> Team:
     team = Team.objects.defer(*LARGE).select_for_update().filter(pk=team_id).first()
     if team is None:
         raise NotFound("This team does not exist any more.")
-    return team
-
-
-def lock_of_run(run_id: str) -> Team:
-    """Return the team of a run (id and `rehearsal` alone), locked like `lock`. Raises `LeaseLost` where there is no such run."""
-    _must_be_atomic()
-    team = Team.objects.only("id", "rehearsal").select_for_update(of=("self",)).filter(runs__pk=run_id).first()
-    if team is None:
-        raise LeaseLost(f"Run {run_id} does not exist any more.")
     return team

@@ -1,6 +1,7 @@
 """Steps: what a run did, recorded in one transaction with its usage and its event, guarded by the fence."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
@@ -13,57 +14,54 @@ from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import RunStatus, StepKind
 from tasks_app.domain.text import clean, clean_json, mask_json, mask_secrets, one_line
-from tasks_app.models import Run, Step, Team
+from tasks_app.models import Run, Step
 from tasks_app.runners.port import StepDraft
-from tasks_app.services import agents, budgets, events, keys, runs, usage
+from tasks_app.services import agents, budgets, events, keys, rows, runs, usage
 from tasks_app.services.usage import Spent
 
-READ = (
-    "team_id",
-    "task_id",
-    "agent_id",
-    "last_seq",
-    "cost_usd",
-    "context_window",
-    "context_first",
-    "context_peak",
-    *usage.COUNTS,
-)
+
+@dataclass(frozen=True)
+class Recorded:
+    """The number of the last step, and how the tightest budget stands where the steps say that something was used."""
+
+    last: int
+    budget: budgets.Reading | None
 
 
-def record(run_id: str, fence: int, *, after: int, drafts: Sequence[StepDraft]) -> int:
-    """Record the steps that follow step `after` and return the number of the last one.
+def record(run_id: str, fence: int, *, after: int, drafts: Sequence[StepDraft]) -> Recorded:
+    """Record the steps that follow step `after`.
 
     The guard, the steps, their usage and their event are one commit of a constant number of queries. Repeating a call whose
     commit was not seen changes nothing. Raises `LeaseLost` where the run belongs to another life.
     """
-    rows = [_row(run_id, fence, after + n, draft) for n, draft in enumerate(drafts, 1)]  # before the lock: masking takes time
-    now = _now_text(drafts)
+    made = [_row(run_id, fence, after + n, draft) for n, draft in enumerate(drafts, 1)]  # before the lock: masking takes time
+    now, last = _now_text(drafts), after + len(drafts)
     with transaction.atomic():
-        return _record(run_id, fence, after, drafts, rows, now)
+        run = rows.locked(run_id)  # always the team first, then the run: one order of locks, no deadlock
+        if (run.fence, run.status) != (fence, RunStatus.RUNNING.value) or run.last_seq not in (after, last):
+            raise LeaseLost(f"Run {run_id} belongs to another worker now.")
+        if run.last_seq == after:
+            _record(run, drafts, made, now)
+        used = any(draft.usage or draft.cost for draft in drafts)
+        return Recorded(last, budgets.stand(run) if used else None)
 
 
-def _record(run_id: str, fence: int, after: int, drafts: Sequence[StepDraft], rows: Sequence[Step], now: str) -> int:
-    team = events.lock_of_run(run_id)  # always the team first, then the run: one order of locks, no deadlock
-    held = Run.objects.filter(pk=run_id, fence=fence, status=RunStatus.RUNNING.value)
-    run, last = held.only(*READ).first(), after + len(drafts)
-    if run is None or run.last_seq not in (after, last):
-        raise LeaseLost(f"Run {run_id} belongs to another worker now.")
-    if run.last_seq == last:
-        return last
+def _record(run: Run, drafts: Sequence[StepDraft], made: Sequence[Step], now: str) -> None:
+    after, last = run.last_seq, run.last_seq + len(drafts)
     spent, reading = usage.count(run, drafts), _context(run, drafts)
-    if not held.filter(last_seq=after).update(last_seq=last, last_step_at=Now(), **_of_run(run, drafts, spent, reading)):
-        raise LeaseLost(f"Run {run_id} belongs to another worker now.")
-    Step.objects.bulk_create(rows)
+    held = {"id": run.pk, "fence": run.fence, "status": run.status, "last_seq": after}
+    put = {"last_seq": last, **_of_run(run, drafts, spent, reading)}
+    if not rows.change(Run, held, rows.Changes({**put, "last_step_at": Now()})):
+        raise LeaseLost(f"Run {run.pk} belongs to another worker now.")
+    vars(run).update(put)
+    Step.objects.bulk_create(made)
     agents.went_on(run.agent_id, now=now, spent=spent, reading=reading)
-    if spent:
-        _add(team, run, spent)
     if any(draft.cost and draft.cost.partial for draft in drafts):
-        budgets.note_partial_cost(run)
-    names = {keys.run(run_id), keys.agent(run.agent_id)} | ({keys.task(run.task_id)} if spent else set())
+        usage.note_partial_cost(run)
+    names = {keys.run(run.pk), keys.agent(run.agent_id)} | ({keys.task(run.task_id)} if spent else set())
     data = {"first": after + 1, "last": last}
-    events.append(run.team_id, EventKind.RUN_STEPS, keys=names, run_id=run_id, agent_id=run.agent_id, data=data)
-    return last
+    team = budgets.spend(run, spent) if spent else None
+    events.append(run.team_id, EventKind.RUN_STEPS, keys=names, run_id=run.pk, agent_id=run.agent_id, data=data, team=team)
 
 
 def _of_run(run: Run, drafts: Sequence[StepDraft], spent: Spent, reading: context.Reading | None) -> dict[str, Any]:
@@ -108,16 +106,6 @@ def _row(run_id: str, fence: int, seq: int, draft: StepDraft) -> Step:
         parent_tool_use_id=usage.word(draft.parent_tool_use_id),
         at=timezone.now(),
     )
-
-
-def _add(team: Team, run: Run, spent: Spent) -> None:
-    """What a run used, its task and its team have used as well; what a real one cost, the server too."""
-    tokens = spent.tokens.total
-    budgets.add_task_usage(run.task_id, tokens=tokens, usd=spent.usd)
-    if spent.usd and not team.rehearsal:
-        budgets.add_server_usage(spent.usd)
-    known = {"cost_known": True} if spent.cost_known else {}
-    Team.objects.filter(pk=team.pk).update(used_tokens=F("used_tokens") + tokens, used_usd=F("used_usd") + spent.usd, **known)
 
 
 def _context(run: Run, drafts: Sequence[StepDraft]) -> context.Reading | None:

@@ -12,7 +12,7 @@ from django.db.models import Max
 from tasks_app.domain.errors import Conflict
 from tasks_app.models import TranscriptEntry
 from tasks_app.services import calls as crew_calls
-from tasks_app.services import deliveries, messages, runs
+from tasks_app.services import deliveries, messages, rows, runs
 from tasks_app.services.clock import now_s
 
 GONE = (
@@ -53,14 +53,8 @@ def append(key: Mapping[str, Any], entries: Sequence[Mapping[str, Any]], *, run_
         # before the task's own prompt is stored there is nothing to go on from: the next life starts with it again
         runs.guard(run_id, fence, **({"started_session": True} if told else {}))
     scope, stamp = _scope(key), int(now_s() * 1000)
-    ids = [e["uuid"] for e in entries if e.get("uuid")]
-    known = set(TranscriptEntry.objects.filter(**scope, uuid__in=ids).values_list("uuid", flat=True))
-    rows: dict[object, TranscriptEntry] = {}
-    for number, entry in enumerate(entries):
-        uuid = entry.get("uuid")
-        if uuid not in known:
-            rows.setdefault(uuid or number, TranscriptEntry(**scope, uuid=uuid, entry=json.dumps(entry), mtime_ms=stamp))
-    TranscriptEntry.objects.bulk_create(rows.values())
+    lines = [TranscriptEntry(**scope, uuid=e.get("uuid") or None, entry=json.dumps(e), mtime_ms=stamp) for e in entries]
+    TranscriptEntry.objects.bulk_create(lines, ignore_conflicts=True)
     if run_id and not scope["subpath"]:
         _spend(run_id, fence, entries)
 
@@ -89,7 +83,7 @@ def _spend(run_id: str, fence: int, entries: Sequence[Mapping[str, Any]]) -> Non
         words = json.dumps(entry if not results else [b for b in blocks if b not in results])
         told += ANSWERED.findall(words)
         notes += MESSAGE.findall(json.dumps(entry))
-    if calls or told:
+    if (calls or told) and rows.owes(run_id):
         deliveries.consume(run_id, fence, results=calls, told=told)
         crew_calls.tell(run_id, calls)
     if notes:

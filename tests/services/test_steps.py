@@ -22,7 +22,7 @@ def crew():
 
 def record(held, *drafts):
     last = Run.objects.values_list("last_seq", flat=True).get(pk=held.id)
-    return steps.record(held.id, held.fence, after=last, drafts=list(drafts))
+    return steps.record(held.id, held.fence, after=last, drafts=list(drafts)).last
 
 
 def tokens(row):
