@@ -44,6 +44,8 @@ BENCHES: dict[str, Bench] = {
     "live": Bench("bench.live", "from an agent's step to the DOM of open pages in a real Chromium", 600),
     "fanout": Bench("bench.fanout", "the same to hundreds of sockets, with the load of the web process", 600),
     "flood": Bench("bench.flood", "memory and everybody else while agents shout and browsers sleep", 600),
-    "snapshots": Bench("bench.snapshots", "what keeping the files costs before a prompt, 1,000 and 20,000 files", 300),
+    "snapshots": Bench(
+        "bench.snapshots", "what keeping the files costs before a prompt and what pruning gives back, 1,000 and 20,000 files", 300
+    ),
     "soak": Bench("bench.soak", "memory while small teams come and go for --minutes", 4 * 3600),
 }

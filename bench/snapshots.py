@@ -1,12 +1,16 @@
-"""Snapshots: what keeping the files costs before a prompt, in a workspace of 1,000 files and in one of 20,000."""
+"""Snapshots: what keeping the files costs before a prompt, and what pruning gives back, with 1,000 files and with 20,000."""
 
 import argparse
 import time
 from pathlib import Path
 
+from django.utils import timezone
+
 from bench.place import Place
 from bench.report import Report
-from tasks_app.services import snapshots
+from tasks_app.management import prepare
+from tasks_app.models import Team
+from tasks_app.services import pruning, snapshots
 from tasks_app.services.workspaces import root
 
 PER_FOLDER = 100
@@ -16,6 +20,7 @@ CHANGED = 10
 
 def run(place: Place, options: argparse.Namespace) -> Report:
     """Take the first snapshot, then some of files that did not change and of a few that did."""
+    prepare.everything()
     report = Report("snapshots")
     for files in (200,) if options.quick else (1_000, 20_000):
         _measure(report, files, times=3 if options.quick else 10)
@@ -30,10 +35,10 @@ def _measure(report: Report, files: int, *, times: int) -> None:
     workspace = root(slug) / "files"
     _make(workspace, files)
     report.add(f"{files:,} files: the first snapshot", "ms", [_take(slug, workspace)])
-    first = _bytes(slug)
+    first = pruning.disk(slug)
     report.add("  what it takes of the disk", "KiB", [first / 1024])
     report.add("  nothing has changed", "ms", [_take(slug, workspace) for _ in range(times)])
-    unchanged = _bytes(slug)
+    unchanged = pruning.disk(slug)
     report.add("  what each of these takes", "KiB", [(unchanged - first) / times / 1024])
     took = []
     for turn in range(times):
@@ -41,7 +46,20 @@ def _measure(report: Report, files: int, *, times: int) -> None:
             _path(workspace, number).write_text(f"turn {turn}\n" * LINES)
         took.append(_take(slug, workspace))
     report.add(f"  {CHANGED} have changed", "ms", took)
-    report.add("  what each of these takes", "KiB", [(_bytes(slug) - unchanged) / times / 1024])
+    report.add("  what each of these takes", "KiB", [(pruning.disk(slug) - unchanged) / times / 1024])
+    _prune(report, slug, workspace)
+
+
+def _prune(report: Report, slug: str, workspace: Path) -> None:
+    """All but the last one are needed by nobody any more, a day later."""
+    last = snapshots.take(slug, str(workspace))
+    team = Team.objects.create(slug=slug, name=slug, workspace=str(workspace), created_at=timezone.now(), workspace_due=last)
+    report.add("  on the disk before pruning", "KiB", [pruning.disk(slug) / 1024])
+    for words in ("  pruning, all but one", "  pruning, nothing to do"):
+        begun = time.perf_counter()
+        pruning.prune(team, grace_s=-5)
+        report.add(words, "ms", [(time.perf_counter() - begun) * 1000])
+    report.add("  on the disk after it", "KiB", [pruning.disk(slug) / 1024])
 
 
 def _path(workspace: Path, number: int) -> Path:
@@ -59,8 +77,3 @@ def _take(slug: str, workspace: Path) -> float:
     begun = time.perf_counter()
     assert snapshots.take(slug, str(workspace))
     return (time.perf_counter() - begun) * 1000
-
-
-def _bytes(slug: str) -> int:
-    """What the team's snapshots take on the disk, in whole blocks."""
-    return sum(path.stat().st_blocks * 512 for path in (root(slug) / "snapshots.git").rglob("*"))

@@ -10,7 +10,6 @@ from dashboard.templatetags.crew_format import cost, tokens, usd, usd_short, usd
 from tasks_app.decision_kinds import registry
 from tasks_app.decision_kinds.registry import choice_word
 from tasks_app.domain.budget import PACE_MIN_S
-from tasks_app.domain.graph import Why
 from tasks_app.domain.statuses import REASON_WORD, DecisionKind
 from tasks_app.management import words
 from tasks_app.selectors.states import AgentState, TaskState, TeamState
@@ -86,12 +85,6 @@ KIND: dict[str, Look] = {
     DecisionKind.BUDGET: Look("Budget", "coins", "s-wait"),
     DecisionKind.STALL: Look("Quiet agent", "clock", "s-wait"),
     DecisionKind.REVIEW: Look("Review", "file-text", "s-wait"),
-}
-WHY: dict[Why, str] = {
-    Why.FAILED: "failed",
-    Why.CANCELLED: "was cancelled",
-    Why.CYCLE: "waits for itself in a circle",
-    Why.MISSING: "does not exist",
 }
 
 
@@ -196,10 +189,7 @@ def pace(team: TeamSummary) -> str:
 @register.filter
 def obstacle(found: Obstacle) -> str:
     """Why a dependency is in the way: `T-41`, `T-41, which failed`, `T-44, which can never start: T-41 was cancelled`."""
-    if not found.never:
-        return ""
-    word = WHY.get(found.why, "is not done")
-    return f"which {word}" if found.root.pk == found.task.pk else f"which can never start: {found.root.label} {word}"
+    return words.never(found)
 
 
 @register.filter

@@ -5,9 +5,10 @@ import logging
 import random
 
 from django.conf import settings
+from django.db import connection
 
 from tasks_app.execution import db
-from tasks_app.services import retention
+from tasks_app.services import pruning, retention
 
 logger = logging.getLogger(__name__)
 LOOK_S = 600.0
@@ -17,7 +18,8 @@ PAUSE_S = 0.2
 
 def rules() -> retention.Rules:
     """Return the rules of the settings."""
-    return retention.Rules(settings.KEEP_STEPS_DAYS, settings.KEEP_TRANSCRIPTS_DAYS, settings.KEEP_EVENTS_DAYS)
+    days = (settings.KEEP_STEPS_DAYS, settings.KEEP_TRANSCRIPTS_DAYS, settings.KEEP_EVENTS_DAYS, settings.KEEP_SNAPSHOTS_DAYS)
+    return retention.Rules(*days)
 
 
 async def look_after(*, every_s: float = LOOK_S) -> None:
@@ -29,3 +31,21 @@ async def look_after(*, every_s: float = LOOK_S) -> None:
                 await asyncio.sleep(PAUSE_S)
         except Exception:
             logger.exception("what has aged out could not be removed; trying again later")
+
+
+async def look_after_snapshots(*, every_s: float = LOOK_S) -> None:
+    """Prune the snapshots of teams for ever, each team once a day. In a thread of its own: git may take seconds."""
+    while True:
+        await asyncio.sleep(every_s * random.uniform(0.5, 1.5))  # noqa: S311 - not a secret
+        try:
+            while await asyncio.to_thread(_prune):  # noqa: ASYNC110 - it is work, not waiting
+                await asyncio.sleep(PAUSE_S)
+        except Exception:
+            logger.exception("snapshots that nothing needs could not be removed; trying again later")
+
+
+def _prune() -> bool:
+    try:
+        return pruning.sweep() is not None
+    finally:
+        connection.close()

@@ -1,6 +1,6 @@
 """A clean start: what earlier attempts at a task changed is put back, and what other tasks did meanwhile is left alone."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,8 +8,10 @@ from tasks_app.selectors import runs as reading
 from tasks_app.services import snapshots
 
 SHOWN = 30
-END = "workspace_end"
-"""Where a dossier keeps the snapshot that the attempt ended with."""
+AGED = (
+    "This attempt was to start clean, but what the files were before {attempts} is not kept any more: what they changed is as it "
+    "was left."
+)
 BLIND = "This attempt was to start clean, but snapshots need git, which is not installed: every file is as it was left."
 
 
@@ -27,8 +29,9 @@ def put_back(run: Any) -> str:
     A file is left as it is where another task or a person changed it too, or may have: then the words name it.
     """
     attempts = reading.attempts_to_undo(run)
+    aged = _aged(run, attempts)
     if not attempts:
-        return ""
+        return aged
     slug, workspace = run.team.slug, run.team.workspace
     now = snapshots.take(slug, workspace)
     if not now:
@@ -37,12 +40,20 @@ def put_back(run: Any) -> str:
     for attempt, following in zip(attempts, [*attempts[1:], None], strict=True):
         _look(found, attempt, following, now, workspace)
     done = snapshots.restore(slug, workspace, attempts[0].workspace_commit, found.all - found.not_ours)
-    return _words(done, sorted(found.all - set(done)))
+    return " ".join(words for words in (_words(done, sorted(found.all - set(done))), aged) if words)
+
+
+def _aged(run: Any, attempts: Sequence[Any]) -> str:
+    """What cannot be put back because retention let it go."""
+    gone = reading.attempts_let_go(run)
+    if not gone or (attempts and attempts[0].start_from == "clean"):
+        return ""
+    return AGED.format(attempts="attempt " + " and ".join(str(number) for number in gone))
 
 
 def _look(found: Changes, attempt: Any, following: Any, now: str, workspace: str) -> None:
     """Add what one attempt changed. Without its last snapshot all until the next attempt may be its own, or not."""
-    slug, end = attempt.team.slug, str(attempt.dossier.get(END) or "")
+    slug, end = attempt.team.slug, str(attempt.dossier.get(snapshots.END) or "")
     after = following.workspace_commit if following else now
     files = snapshots.differing(slug, attempt.workspace_commit, end or after)
     others = reading.beside(attempt, until=attempt.ended_at if end else following and following.started_at)

@@ -25,7 +25,7 @@ def make(run_id: str, *, reason: Reason, error: str) -> dict[str, Any]:
         "approaches": report.get("approaches") or [],
         "last_steps": reading.last_steps(run_id),
         "start": run.dossier.get("start", ""),
-        clean_start.END: now,
+        snapshots.END: now,
         "diff": snapshots.diff(run.team.slug, run.workspace_commit, now),
         "evidence": report.get("evidence") or {},
         "criteria_met": sorted((report.get("evidence") or {}).keys()),
@@ -43,7 +43,7 @@ def of_completed(run_id: str) -> dict[str, Any]:
     run = runs.get(run_id)
     now = snapshots.take(run.team.slug, run.team.workspace)
     diff = snapshots.diff(run.team.slug, run.workspace_commit, now)
-    return {"attempt": run.attempt, "diff": diff, clean_start.END: now}
+    return {"attempt": run.attempt, "diff": diff, snapshots.END: now}
 
 
 def keep_files(run_id: str) -> str:

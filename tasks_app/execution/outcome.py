@@ -7,9 +7,9 @@ from tasks_app.domain import retry
 from tasks_app.domain.leases import CRASHES, DEATHS
 from tasks_app.domain.statuses import Reason, RunStatus
 from tasks_app.domain.text import cut, one_line
-from tasks_app.execution import clean_start, dossier
+from tasks_app.execution import dossier
 from tasks_app.runners.port import Outcome, OutcomeKind
-from tasks_app.services import agents, checkpoints, clock, decisions, deliveries, endings, overruns, runs, scheduling
+from tasks_app.services import agents, checkpoints, clock, decisions, deliveries, endings, overruns, runs, scheduling, snapshots
 from tasks_app.services.endings import Ending
 from tasks_app.services.runs import Held
 
@@ -55,7 +55,7 @@ def _ended(held: Held, outcome: Outcome) -> Settled:
         _end(held, Ending(RunStatus.COMPLETED, Reason.DONE, result=outcome.result, dossier=found), why="its run ended")
         _hand_over(held, str(report.get("summary") or outcome.result))
         name = f"after {run.task.label} {run.task.title}"
-        checkpoints.at_boundary(held.team_id, name=name, workspace=str(found[clean_start.END]))
+        checkpoints.at_boundary(held.team_id, name=name, workspace=str(found[snapshots.END]))
     elif report.get("status") == "pending":
         _fail(held, Reason.REPORTED, str(report.get("failure") or "The agent gave the task back."), outcome)
     elif not run.asked_to_report:

@@ -70,7 +70,7 @@ class Supervisor:
     def _live(self) -> None:
         asyncio.set_event_loop(self._loop)
         ours = (self._beat(), self._sweep(), self._watch(), self._tell(), self._listen())
-        for work in (*ours, ageing.look_after(), backing.look_after()):
+        for work in (*ours, ageing.look_after(), ageing.look_after_snapshots(), backing.look_after()):
             self._standing.append(self._begin(work))
         self._loop.run_forever()
 

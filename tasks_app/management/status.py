@@ -17,7 +17,7 @@ from tasks_app.management.crew_table import CrewTable
 from tasks_app.selectors import agents, inbox, journal, tasks, teams, telling, workers
 from tasks_app.selectors.agents import AgentCard, OpenAsk
 from tasks_app.selectors.states import TaskState
-from tasks_app.selectors.tasks import TaskCard
+from tasks_app.selectors.tasks import Obstacle, TaskCard
 from tasks_app.selectors.teams import TeamSummary
 
 COLOURS = {
@@ -151,8 +151,13 @@ def _why_pending(card: TaskCard) -> str:
     if card.ask:
         return f" – {_asked(card.ask)}"
     if card.state is TaskState.BLOCKED:
-        return " – blocked by " + ", ".join(f"{each.task.label} {each.task.title}" for each in card.obstacles)
+        return " – blocked by " + ", ".join(_obstacle(each) for each in card.obstacles)
     return f" – {card.reason}" if card.reason else ""
+
+
+def _obstacle(found: Obstacle) -> str:
+    never = words.never(found)
+    return f"{found.task.label} {found.task.title}{', ' if never else ''}{never}"
 
 
 def _header(status: Status) -> Text:

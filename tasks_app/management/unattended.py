@@ -102,8 +102,8 @@ class Watch:
         team = teams.summaries([self.team_id])[self.team_id]
         counts = team.counts
         if counts.total and counts.done == counts.total:
-            if given_up := teams.given_up(self.team_id):
-                return Ending(End.FAILED, f"{counts.done} completed, {given_up} cancelled.")
+            if counts.cancelled:
+                return Ending(End.FAILED, f"{counts.done} completed, {counts.cancelled} cancelled.")
             return Ending(End.COMPLETED, f"All {counts.total} tasks are completed.")
         if team.status is TeamStatus.STOPPED:
             return Ending(End.FAILED, "The team was stopped.")

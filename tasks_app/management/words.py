@@ -5,6 +5,7 @@ import datetime as dt
 from django.utils import timezone
 
 from tasks_app.domain.events import EventKind
+from tasks_app.domain.graph import Why
 from tasks_app.domain.spans import span
 from tasks_app.domain.statuses import TeamStatus
 from tasks_app.domain.text import one_line
@@ -12,9 +13,15 @@ from tasks_app.selectors import sentences
 from tasks_app.selectors.agents import AgentCard
 from tasks_app.selectors.journal import Entry
 from tasks_app.selectors.states import TEAM_WORD, AgentState
-from tasks_app.selectors.tasks import TaskCard
+from tasks_app.selectors.tasks import Obstacle, TaskCard
 from tasks_app.selectors.teams import TeamSummary
 
+WHY: dict[Why, str] = {
+    Why.FAILED: "failed",
+    Why.CANCELLED: "was cancelled",
+    Why.CYCLE: "waits for itself in a circle",
+    Why.MISSING: "does not exist",
+}
 COMMAND = "uv run manage.py"
 """How a command begins that people can copy."""
 WIDTH = 300
@@ -38,6 +45,14 @@ def since(moment: dt.datetime | None, now: dt.datetime) -> str:
 def counted(count: int, word: str) -> str:
     """`1 team`, `2 teams`."""
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
+
+
+def never(found: Obstacle) -> str:
+    """Why what is in the way will never be done: `which failed`, `which can never start: T-41 was cancelled`; "" where it may."""
+    if not found.never:
+        return ""
+    word = WHY.get(found.why, "is not done")
+    return f"which {word}" if found.root.pk == found.task.pk else f"which can never start: {found.root.label} {word}"
 
 
 def tokens(count: int | None) -> str:

@@ -71,7 +71,8 @@ class Dependency(models.Model):
     """`task` may not start before `needs` is completed."""
 
     task = models.ForeignKey(Task, models.CASCADE, related_name="dependencies")
-    needs = models.ForeignKey(Task, models.CASCADE, related_name="dependants")
+    # no task goes while others wait for it: they would start without it. (A team goes with all of them.)
+    needs = models.ForeignKey(Task, models.RESTRICT, related_name="dependants")
 
     class Meta:
         constraints = (

@@ -59,7 +59,7 @@ class Overview:
     seq: int
     resumable: tuple[Resumable, ...]
     checkpoints: tuple[Saved, ...]
-    putting_back: bool  # its files are being put back to a checkpoint
+    putting_back: bool  # its files are being put back
 
 
 def mark(team: Team) -> TeamMark:

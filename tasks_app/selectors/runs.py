@@ -10,11 +10,16 @@ from django.db.models import Max, Q
 from tasks_app.domain import planning
 from tasks_app.domain.lost_calls import LostCall
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus, StepKind
+from tasks_app.domain.text import cut
 from tasks_app.models import Agent, Decision, Run, Step, Task, TranscriptEntry
 
 LATEST_CALLS = 20
 LATEST_LINES = 400
 WRITERS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
+DID = tuple(kind.value for kind in (StepKind.SAID, StepKind.THOUGHT, StepKind.TOOL_CALL, StepKind.TOOL_RESULT, StepKind.SUBTASK))
+"""Steps of the agent's own: what it was told, and what Claude Code or Crewdesk noted, is none."""
+LINE = 320
+"""Characters of a step that a dossier keeps."""
 PATH_IN_PREVIEW = re.compile(r'"(?:file_path|notebook_path)": ("(?:[^"\\]|\\.)*")')
 
 
@@ -72,9 +77,16 @@ def plans_sent_back(run_id: str) -> tuple[str, ...]:
 
 
 def last_steps(run_id: str, *, count: int = 10) -> list[str]:
-    """Return the last steps as short lines, oldest first."""
-    rows = Step.objects.filter(run_id=run_id).order_by("-seq")[:count]
-    return [f"{row.kind}: {row.text[:300]}" for row in reversed(rows)]
+    """Return the last things that the agent did, as short lines, oldest first; not what it was told."""
+    rows = Step.objects.filter(run_id=run_id, kind__in=DID).order_by("-seq")[:count]
+    return [_line(row) for row in reversed(rows)]
+
+
+def _line(row: Step) -> str:
+    """One step; a call with what it was made with."""
+    given = row.data.get("input") if row.kind == StepKind.TOOL_CALL.value else None
+    with_what = f" {json.dumps(given, ensure_ascii=False)}" if given else ""
+    return cut(f"{row.kind}: {row.text}{with_what}", LINE)
 
 
 def files_written(run_id: str) -> list[str]:
@@ -105,6 +117,12 @@ def attempts_to_undo(run: Run) -> list[Run]:
     for one in earlier:
         found = [one] if one.start_from == "clean" else [*found, one]
     return found
+
+
+def attempts_let_go(run: Run) -> list[int]:
+    """Return the earlier attempts whose files retention has let go, by their numbers."""
+    earlier = Run.objects.filter(task_id=run.task_id, attempt__lt=run.attempt, dossier__files_gone=True)
+    return list(earlier.order_by("attempt").values_list("attempt", flat=True))
 
 
 def beside(attempt: Run, *, until: datetime | None) -> list[Run]:

@@ -231,16 +231,14 @@ def identity(slug: str) -> Identity | None:
     return Identity(*row) if row else None
 
 
-def given_up(team_pk: int) -> int:
-    """Return how many tasks of a team were cancelled; a turn of the lead agent that came to nothing is no work, so none."""
-    return Task.objects.filter(team_id=team_pk, status=TaskStatus.CANCELLED.value).exclude(type=TURN).count()
-
-
 @once
 def counts(team_ids: Collection[int]) -> Mapping[int, Counts]:
-    """Return how many tasks of each team are in each state; a team without tasks is missing. One query."""
+    """Return how many tasks of each team are in each state; a team without tasks is missing. One query.
+
+    A turn of the lead agent that came to nothing is no task of the plan: it is not among the cancelled ones.
+    """
     rows = (
-        with_state(Task.objects.filter(team_id__in=team_ids))
+        with_state(Task.objects.filter(team_id__in=team_ids).exclude(type=TURN, status=TaskStatus.CANCELLED.value))
         .values("team_id", "state")
         .annotate(n=Count("pk"), n_stuck=Count("pk", filter=Q(stuck=True)))
     )

@@ -9,7 +9,7 @@ from tasks_app.domain.errors import Invalid
 from tasks_app.domain.team_file import REPOSITORY, SNAPSHOTS, refuse
 from tasks_app.services import snapshots, workspaces
 
-REFS = "refs/snapshots/*"
+REFS = f"{snapshots.REFS}*"
 
 
 def keep(slug: str, workspace: str, folder: Path) -> tuple[str, list[str]]:
@@ -77,7 +77,7 @@ def _check_out(store: Path, work: Path, head: str) -> None:
 
 def _git(store: Path, *words: str, index: Path | None = None) -> subprocess.CompletedProcess[str]:
     env = {"GIT_INDEX_FILE": str(index)} if index else {}
-    return workspaces.run_git(["git", f"--git-dir={store}", *words], **env)
+    return workspaces.run_git(["git", f"--git-dir={store}", *words], env=env)
 
 
 def _must(done: subprocess.CompletedProcess[str], member: str) -> None:

@@ -85,15 +85,37 @@ def fork(
         raise NotFound("There is no such attempt in this team.", field="run")
     if files == "then" and found.moment is None:
         raise Conflict(rewinds.NONE_KEPT, field="files")
-    with transaction.atomic():
-        task = _free(found.run)
-        agent = agents.for_work(agent_id or found.run.agent_id, task.team_id)
-        if not found.run.started_session:
-            raise Conflict(transcripts.GONE, field="run")
-        transcripts.must_lead_to(found.run.session_id, str(found.step.data["uuid"]))
-        _start(found, task, agent, guidance=guidance, files=files, actor=actor)
-    scheduling.tick(task.team_id)
-    return tasks.get(task.pk)
+    wanted = _Wanted(agent_id or found.run.agent_id, guidance, files, actor)
+    if files == "then" and found.moment is not None:
+        with transaction.atomic():
+            _may_start(found, wanted)  # refused before a file is touched
+        with rewinds.gone_back(found.run.team, found.moment.snapshot) as moved, transaction.atomic():
+            moved.over()
+            _start(found, wanted)
+            _tell(found, found.moment, moved, actor)
+    else:
+        with transaction.atomic():
+            _start(found, wanted)
+    scheduling.tick(found.run.team_id)
+    return tasks.get(found.run.task_id)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    agent_id: int
+    guidance: str
+    files: str
+    actor: str
+
+
+def _may_start(found: Point, wanted: _Wanted) -> tuple[Task, Agent]:
+    """Return the task and the agent, under the team's lock. Raises `DomainError`s that say why it cannot be forked now."""
+    task = _free(found.run)
+    agent = agents.for_work(wanted.agent_id, task.team_id)
+    if not found.run.started_session:
+        raise Conflict(transcripts.GONE, field="run")
+    transcripts.must_lead_to(found.run.session_id, str(found.step.data["uuid"]))
+    return task, agent
 
 
 def _free(run: Run) -> Task:
@@ -111,28 +133,26 @@ def _free(run: Run) -> Task:
     return task
 
 
-def _start(found: Point, task: Task, agent: Agent, *, guidance: str, files: str, actor: str) -> None:
-    run, step = found.run, found.step
-    data = {"to": agent.name, "attempt": run.attempt, "step": step.seq, "files": files, "guidance": guidance}
+def _start(found: Point, wanted: _Wanted) -> None:
+    task, agent = _may_start(found, wanted)
+    run, step, actor, guidance = found.run, found.step, wanted.actor, wanted.guidance
+    data = {"to": agent.name, "attempt": run.attempt, "step": step.seq, "files": wanted.files, "guidance": guidance}
     if task.status != TaskStatus.PENDING.value:
         tasks.mark_reopened(task, why=f"to fork attempt {run.attempt}", actor=actor)
         teams.work_again(task.team_id)
         task = tasks.get(task.pk)
     more = task.attempts >= task.attempts_allowed
-    kept = _kept(found, files)
+    kept = _kept(found, wanted.files)
     if not task_edits.mark_forked(task, agent_id=agent.pk, guidance=guidance, fork=kept, extra_attempt=more):
         raise Conflict(f"{task.label} has moved on. Look at it again.", field="run")
     decisions.withdraw_all(why="the task was forked", actor=actor, task_id=task.pk)
     tasks.append_event(EventKind.TASK_FORKED, task, actor=actor, data=data, run_id=run.pk, agent_id=agent.pk)
-    if files == "then" and found.moment is not None:
-        rewinds.must_be_free(run.team_id)
-        before = rewinds.put_back(run.team, found.moment.snapshot)
-        put = {"attempt": run.attempt, "step": found.moment.step, "before": before, "to": found.moment.snapshot}
-        runs.append_event(run, EventKind.FILES_REWOUND, actor=actor, data=put | {"count": _count(found, before)})
 
 
-def _count(found: Point, before: str) -> int:
-    return rewinds.count(found.run.team, before, found.moment.snapshot) if found.moment else 0
+def _tell(found: Point, moment: rewinds.Moment, moved: rewinds.Moved, actor: str) -> None:
+    run = found.run
+    put = {"attempt": run.attempt, "step": moment.step, "before": moved.before, "to": moment.snapshot, "count": moved.count}
+    runs.append_event(run, EventKind.FILES_REWOUND, actor=actor, data=put)
 
 
 def _kept(found: Point, files: str) -> dict[str, Any]:

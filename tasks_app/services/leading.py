@@ -54,6 +54,12 @@ def turn(team: Team) -> Run | None:
     return _wake(team, lead, waits)
 
 
+def over(team: Team) -> None:
+    """A turn that is over leaves nothing behind, in a team that is paused or stopped too: what it left open is the human's."""
+    if _open_turn(team.pk):
+        _settle_turns(team)
+
+
 def _cannot(team: Team, lead: Agent | None) -> str:
     """Why nothing may be left with the lead agent, in words; empty where it may."""
     if lead is None:

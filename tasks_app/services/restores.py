@@ -136,7 +136,7 @@ def _held_back(team: Team) -> str:
     if team.archived_at is not None:
         return "This team is archived. Bring it back first."
     if team.workspace_due:
-        return f"The files of {team.name} are being put back to a checkpoint already."
+        return f"The files of {team.name} are being put back already."
     run = Run.objects.select_related("agent", "task").filter(team=team, status__in=reading.OPEN).order_by("created_at").first()
     if run is None:
         return ""
@@ -243,8 +243,9 @@ def _done(team_id: int, snapshot: str) -> None:
 
 
 def finish_due() -> int:
-    """Finish the restores that were cut off before the files were put back; returns how many there were."""
-    due = list(Team.objects.exclude(workspace_due="").values_list("pk", flat=True))
+    """Finish what was cut off before the files were put back: restores, and rewinds, which are taken back. Returns how many."""
+    owed = Team.objects.exclude(workspace_due="").values_list("pk", "slug")
+    due = [pk for pk, slug in owed if not snapshots.in_use(slug)]  # who is at it finishes it
     for team_id in due:
         try:
             finish(team_id)

@@ -1,7 +1,7 @@
 """Retention: what has aged out is removed, in batches so small that nobody waits for them. Off unless a rule is set.
 
 Steps and transcripts go with their whole attempt, a set time after its end; an attempt that can still go on keeps both. Events go
-oldest first, team by team, so that what is left of a log has no gap.
+oldest first, team by team, so that what is left of a log has no gap. Attempts let go of their snapshots; `pruning` removes them.
 """
 
 import datetime as dt
@@ -14,7 +14,7 @@ from django.db.models import DateTimeField, Exists, OuterRef, Q, QuerySet, Subqu
 
 from tasks_app.domain.statuses import OPEN_RUN, UNFINISHED, DecisionStatus
 from tasks_app.models import Agent, Checkpoint, Decision, Event, Run, Step, Task, Team, TranscriptEntry
-from tasks_app.services import agents, runs
+from tasks_app.services import agents, events, runs, steps
 from tasks_app.services.clock import now_s
 
 BATCH = 500
@@ -31,6 +31,7 @@ class Rules:
     steps: float = 0
     transcripts: float = 0
     events: float = 0
+    snapshots: float = 0
 
     def __bool__(self) -> bool:
         return any(getattr(self, field.name) for field in fields(self))
@@ -142,8 +143,34 @@ def _remove_events(cutoff: dt.datetime) -> int:
     return 0
 
 
+# snapshots -----------------------------------------------------------------------------------------------------------
+
+
+def _letting_go(cutoff: dt.datetime) -> QuerySet[Run]:
+    """Attempts to whose files nobody goes back: old ones of tasks that are finished."""
+    return _ended(cutoff).exclude(workspace_commit="").exclude(task__status__in=UNFINISHED)
+
+
+def _count_snapshots(cutoff: dt.datetime) -> int:
+    return _letting_go(cutoff).count()
+
+
+@transaction.atomic
+def _remove_snapshots(cutoff: dt.datetime) -> int:
+    """One attempt at a time, under its team's lock: a rewind, a fork or a new attempt is before this, or knows of it."""
+    found = _letting_go(cutoff).order_by("ended_at").first()
+    if found is None:
+        return 0
+    events.lock(found.team_id)
+    for run in _letting_go(cutoff).filter(team=found.team_id).order_by("ended_at").values_list("pk", flat=True)[:LOOK_AT]:
+        steps.forget_files(run)
+        runs.forget_files(run)
+    return 1
+
+
 KINDS: Mapping[str, tuple[Callable[[dt.datetime], int], Callable[[dt.datetime], int]]] = {
     "steps": (_count_steps, _remove_steps),
     "transcripts": (_count_transcripts, _remove_transcripts),
     "events": (_count_events, _remove_events),
+    "snapshots": (_count_snapshots, _remove_snapshots),
 }

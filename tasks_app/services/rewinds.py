@@ -1,5 +1,7 @@
 """Rewinds: the files of a workspace put back to how they were at a prompt of a run, from the team's own snapshots."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +14,10 @@ from tasks_app.domain.text import clean
 from tasks_app.models import Event, Run, Step, Team
 from tasks_app.services import events, keys, runs, snapshots
 
-NONE_KEPT = "The files were not kept at that moment: git is not installed, or the attempt is older than this feature."
+NONE_KEPT = (
+    "The files were not kept at that moment, or not for so long: git is not installed, the attempt is older than this feature, "
+    "or its snapshots have aged out (CREWDESK_KEEP_SNAPSHOTS_DAYS)."
+)
 CHANGED = "The files have changed since this was shown. Look again before you put them back."
 
 
@@ -88,39 +93,76 @@ def rewind(run_id: str, *, at: int, seen: str = "", actor: str) -> Preview:
     shown = _look(run, found)
     if seen and seen != shown.seen:
         raise Stale(CHANGED, field="at")
-    with transaction.atomic():
-        must_be_free(run.team_id)
-        before = put_back(run.team, found.snapshot)
-        data = {"attempt": run.attempt, "step": at, "count": len(shown.files), "before": before, "to": found.snapshot}
+    with gone_back(run.team, found.snapshot, seen=shown.seen) as moved, transaction.atomic():
+        moved.over()
+        data = {"attempt": run.attempt, "step": at, "count": moved.count, "before": moved.before, "to": found.snapshot}
         runs.append_event(run, EventKind.FILES_REWOUND, actor=actor, data=data)
     return shown
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Files that stand as in a snapshot: how many changed, and the snapshot of how they were. `over` must be called once."""
+
+    team_id: int
+    count: int
+    before: str
+
+    def over(self) -> None:
+        """Lock the team, and let its work go on when this transaction is committed. Raises `Conflict` where it does already."""
+        events.lock(self.team_id)
+        if not Team.objects.filter(pk=self.team_id, workspace_due=self.before).update(workspace_due=""):
+            raise Conflict("Somebody else put the files of this team back at the same moment. Look again.")
+
+
+@contextmanager
+def gone_back(team: Team, target: str, *, seen: str = "") -> Iterator[Moved]:
+    """Put the files back to a snapshot, then let the caller commit what belongs to it. Raises `Conflict`, `Stale`.
+
+    Git works outside any transaction. Meanwhile nothing of the team starts, for the files are owed the state that they had
+    (`Team.workspace_due`): where this is cut off, the sweep puts them back to it, and where the caller raises, this does.
+    """
+    with snapshots.store_of(team.slug):
+        before = _reserve(team)
+        try:
+            if seen and snapshots.tree(team.slug, before) != seen:
+                raise Stale(CHANGED, field="at")
+            yield Moved(team.pk, snapshots.rewind(team.slug, team.workspace, before, target), before)
+        except BaseException:
+            _as_before(team, before)
+            raise
+
+
+def _reserve(team: Team) -> str:
+    """Keep the files as they are, and let nothing start until they are back; returns their snapshot."""
+    before = snapshots.take(team.slug, team.workspace)
+    if not before:
+        raise Conflict(NONE_KEPT, field="at")
+    with transaction.atomic():
+        must_be_free(team.pk)
+        Team.objects.filter(pk=team.pk).update(workspace_due=before)
+    again = snapshots.take(team.slug, team.workspace)  # an attempt may have begun and ended since the first
+    if again and Team.objects.filter(pk=team.pk, workspace_due=before).update(workspace_due=again):
+        return again
+    return before
+
+
+def _as_before(team: Team, before: str) -> None:
+    """Nothing has happened: the files as they were, the team free. What fails here is left to the sweep."""
+    now = snapshots.take(team.slug, team.workspace)
+    snapshots.rewind(team.slug, team.workspace, now, before)
+    Team.objects.filter(pk=team.pk, workspace_due=before).update(workspace_due="")
 
 
 def must_be_free(team_id: int) -> None:
     """Lock the team and return where nobody works in its workspace. Raises `Conflict` naming who does."""
     team = events.lock(team_id)
+    if team.workspace_due:
+        raise Conflict("The files of this team are being put back at this moment. Try again when that is done.")
     at_work = Run.objects.filter(team__workspace=team.workspace, status__in=runs.OPEN).select_related("task", "agent").first()
     if at_work is not None:
         who = f"{at_work.agent.name} is on {at_work.task.label} (attempt {at_work.attempt})"
         raise Conflict(f"{who} in this workspace. Stop that attempt, or wait until it has ended, then put the files back.")
-
-
-def put_back(team: Team, snapshot: str) -> str:
-    """Keep the files as they are, then put them back to the snapshot; returns what was kept. Called under the team's lock."""
-    before = snapshots.take(team.slug, team.workspace)
-    if not before:
-        raise Conflict(NONE_KEPT)
-    try:
-        snapshots.rewind(team.slug, team.workspace, before, snapshot)
-    except Conflict:
-        snapshots.rewind(team.slug, team.workspace, snapshots.take(team.slug, team.workspace), before)
-        raise
-    return before
-
-
-def count(team: Team, old: str, new: str) -> int:
-    """Return how many files differ between two snapshots."""
-    return len(snapshots.changed(team.slug, old, new))
 
 
 def last(team_id: int) -> Event | None:
@@ -133,12 +175,14 @@ def undo(team_id: int, *, actor: str) -> int:
     """Put the files back to how they were before the last rewind; returns how many changed. Doing it twice is doing it again."""
     with transaction.atomic():
         must_be_free(team_id)
-        found, team = last(team_id), Team.objects.get(pk=team_id)
+    team = Team.objects.get(pk=team_id)
+    with snapshots.store_of(team.slug):  # of two at once each undoes what is then the last
+        found = last(team_id)
         if found is None or not found.data.get("before"):
             raise Conflict("No files of this team have been put back, so there is nothing to undo.")
         target = str(found.data["before"])
-        before = put_back(team, target)
-        files = count(team, before, target)
-        data = {"count": files, "before": before, "to": target}
-        events.append(team_id, EventKind.FILES_REWIND_UNDONE, actor=actor, keys=(keys.team(team_id),), data=data)
-    return files
+        with gone_back(team, target) as moved, transaction.atomic():
+            moved.over()
+            data = {"count": moved.count, "before": moved.before, "to": target}
+            events.append(team_id, EventKind.FILES_REWIND_UNDONE, actor=actor, keys=(keys.team(team_id),), data=data)
+    return moved.count

@@ -23,7 +23,7 @@ from tasks_app.domain.transitions import GIVE_BACK_RUN
 from tasks_app.models import Agent, Decision, Run, Task, Team
 from tasks_app.models.teams import LARGE_OF_TEAM
 from tasks_app.selectors.worktime import WAITS
-from tasks_app.services import agents, budgets, events, keys, rows, tasks, usage, worktime
+from tasks_app.services import agents, budgets, events, keys, rows, snapshots, tasks, usage, worktime
 from tasks_app.services.clock import DatabaseNow, now_s
 from tasks_app.task_types import registry as task_types
 
@@ -103,7 +103,7 @@ def give_all(team: Team, given: Sequence[tuple[Task, Agent]], *, actor: str, kee
     if team.status == TeamStatus.STOPPED.value:
         raise Conflict(f"{team.name} is stopped.")
     if team.workspace_due:
-        raise Conflict(f"The files of {team.name} are being put back to a checkpoint. Try again in a moment.")
+        raise Conflict(f"The files of {team.name} are being put back. Try again in a moment.")
     tasks.mark_claimed(given)
     try:
         with transaction.atomic():
@@ -269,6 +269,13 @@ def note_session(run_id: str, fence: int, session_id: str) -> None:
 def forget_sessions(session_ids: Collection[str]) -> None:
     """The transcripts of these sessions are gone."""
     Run.objects.filter(session_id__in=session_ids).update(started_session=False)
+
+
+def forget_files(run_id: str) -> None:
+    """No snapshot is named by this attempt any more: nobody goes back to its files."""
+    found = Run.objects.only("dossier").get(pk=run_id)
+    dossier = {name: value for name, value in found.dossier.items() if name != snapshots.END}
+    Run.objects.filter(pk=run_id).update(workspace_commit="", dossier={**dossier, "files_gone": True})
 
 
 def note_process(run_id: str, fence: int, pid: int) -> None:

@@ -57,6 +57,7 @@ def tick(team_id: int, *, keep: bool = False) -> list[str]:
     """
     team = events.lock(team_id)
     if team.status != TeamStatus.ACTIVE.value:
+        leading.over(team)
         _note_end(team)
         return []
     if team.workspace_due:  # a restore is not over: `restores.finish_due` calls again

@@ -5,6 +5,7 @@ What the workspace's own .gitignore names is in no snapshot.
 
 import fcntl
 import subprocess
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,11 @@ from tasks_app.domain.text import clean, cut
 from tasks_app.services.workspaces import root, run_git
 
 PATCH_LIMIT = 64_000
+STORE = "snapshots.git"
+LOCK = "snapshots.lock"
+REFS = "refs/snapshots/"
+END = "workspace_end"
+"""Where a dossier keeps the snapshot that the attempt ended with."""
 IDENTITY = (
     "-c",
     "user.name=Crewdesk",
@@ -25,18 +31,43 @@ IDENTITY = (
     "core.hooksPath=/dev/null",
 )
 
+_held = threading.local()
+
 
 @contextmanager
 def store_of(slug: str) -> Iterator[Path]:
-    """The team's snapshot repository, locked: git's index takes one writer."""
+    """The team's snapshot repository, locked: git's index takes one writer. Who holds it may call what takes it again.
+
+    It is taken before the team's row is locked, never under that lock: git may take seconds, a row is locked for milliseconds.
+    """
+    mine: set[str] = _held.__dict__.setdefault("slugs", set())
     folder = root(slug)
+    if slug in mine:
+        yield folder / STORE
+        return
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with (folder / "snapshots.lock").open("w") as lock:
+    with (folder / LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        store = folder / "snapshots.git"
-        if not store.is_dir():
-            run_git(["git", "init", "--quiet", "--bare", str(store)])
-        yield store
+        if not (folder / STORE).is_dir():
+            run_git(["git", "init", "--quiet", "--bare", str(folder / STORE)])
+        mine.add(slug)
+        try:
+            yield folder / STORE
+        finally:
+            mine.discard(slug)
+
+
+def in_use(slug: str) -> bool:
+    """Whether somebody takes a snapshot of the team, or puts one back, at this moment."""
+    path = root(slug) / LOCK
+    if not path.exists():
+        return False
+    with path.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def _git(store: Path, workspace: str | Path) -> list[str]:
@@ -58,7 +89,7 @@ def _keep_index(git: Sequence[str]) -> str:
     if commit.returncode:
         return ""
     name = commit.stdout.strip()
-    run_git([*git, "update-ref", f"refs/snapshots/{name}", name])
+    run_git([*git, "update-ref", f"{REFS}{name}", name])
     return name
 
 

@@ -156,3 +156,12 @@ def note(run_id: str, text: str) -> None:
         run=run, seq=run.last_seq, fence=run.fence, kind=StepKind.NOTICE.value, text=clean(text), at=timezone.now()
     )
     runs.append_event(run, EventKind.RUN_STEPS, data={"first": run.last_seq, "last": run.last_seq})
+
+
+def forget_files(run_id: str) -> None:
+    """The prompts of a run name no snapshot of the files any more."""
+    prompts = Step.objects.filter(run=run_id, kind=StepKind.PROMPT.value).exclude(data__files=None).only("data")
+    found = list(prompts)
+    for step in found:
+        step.data = {name: value for name, value in step.data.items() if name != "files"}
+    Step.objects.bulk_update(found, ["data"], batch_size=200)

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from django.conf import settings
@@ -107,14 +108,16 @@ def _clone(folder: Path, work: Path, ref: str | None, slug: str) -> None:
         raise Invalid(f"The repository cannot be cloned: {done.stderr.strip()[:300]}", field="workspace.path")
 
 
-def run_git(command: list[str], *, stdin: str | None = None, **env: str) -> subprocess.CompletedProcess[str]:
+def run_git(
+    command: list[str], *, stdin: str | None = None, timeout_s: float = GIT_TIMEOUT_S, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run git without any configuration but ours; code 127 where it is not there or takes too long."""
     clean_env = {
         "PATH": os.environ.get("PATH", ""),
         "HOME": str(settings.HOME),
         "GIT_CONFIG_NOSYSTEM": "1",
         "LC_ALL": "C.UTF-8",
-        **env,
+        **(env or {}),
     }
     try:
         return subprocess.run(
@@ -123,7 +126,7 @@ def run_git(command: list[str], *, stdin: str | None = None, **env: str) -> subp
             capture_output=True,
             text=True,
             errors="surrogateescape",
-            timeout=GIT_TIMEOUT_S,
+            timeout=timeout_s,
             env=clean_env,
             check=False,
         )

@@ -129,3 +129,14 @@ def test_a_task_under_review_is_shown_as_such_on_board_table_and_page(desk, team
 def test_a_task_that_waits_for_its_assignee_is_not_given_to_anybody_by_accident(desk, team, agent):
     waits = make.TaskFactory(team=team, assignee=agent)
     assert f'<option value="{agent.pk}" selected>' in page(desk, waits)
+
+
+def test_where_retention_let_the_files_go_the_form_says_what_clean_means(desk, team):
+    task = make.TaskFactory(team=team, done=True)
+    run = make.RunFactory(task=task, ended=True, dossier={"files_gone": True})
+    page = reverse("task", args=[task.pk])
+    words = "The files of earlier attempts are not kept any more: what those changed stays."
+    type(task).objects.filter(pk=task.pk).update(status="pending", failed=True)
+    assert words in words_of(desk.get(page))
+    type(run).objects.filter(pk=run.pk).update(dossier={})
+    assert words not in words_of(desk.get(page))

@@ -7,7 +7,7 @@ from tasks_app.domain.statuses import Reason, StepKind
 from tasks_app.execution import clean_start, dossier, outcome, spec
 from tasks_app.models import Event, Run
 from tasks_app.runners.port import Outcome, OutcomeKind
-from tasks_app.services import runs, steps
+from tasks_app.services import runs, snapshots, steps
 from tests.services import world
 
 
@@ -153,7 +153,7 @@ def test_a_completed_attempt_keeps_how_it_left_the_workspace(crew, work):
     (work / "by-command.txt").write_text("x")
     runs.report(first.id, first.fence, {"status": "completed", "evidence": {"1": "yes"}})
     outcome.settle(first, Outcome(OutcomeKind.ENDED), leaving_for=None)
-    assert len(Run.objects.get(pk=first.id).dossier[clean_start.END]) == 40
+    assert len(Run.objects.get(pk=first.id).dossier[snapshots.END]) == 40
 
 
 def test_the_dossier_shows_what_the_attempt_changed(crew, work):

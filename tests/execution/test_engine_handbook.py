@@ -4,12 +4,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.execution.databases import own_database
 from tests.management.desks import ROOT
 
 pytestmark = pytest.mark.engine
@@ -41,8 +42,13 @@ print(json.dumps({
 
 
 @pytest.fixture
-def crewdesk(tmp_path: Path) -> Callable[..., str]:
-    env = {**os.environ, "CREWDESK_HOME": str(tmp_path / "home"), "DATABASE_URL": "", "CREWDESK_WORKER_SLOTS": "3"}
+def crewdesk(tmp_path: Path) -> Iterator[Callable[..., str]]:
+    with own_database() as database:
+        yield _runner({"CREWDESK_HOME": str(tmp_path / "home"), "DATABASE_URL": database, "CREWDESK_WORKER_SLOTS": "3"})
+
+
+def _runner(given: dict[str, str]) -> Callable[..., str]:
+    env = {**os.environ, **given}
 
     def run(*arguments: str) -> str:
         done = subprocess.run(
@@ -75,6 +81,9 @@ def test_all_that_a_team_knows_is_used_in_one_rehearsal_which_can_be_forked_and_
     assert found["given"] == [["agent:lea", "ada"]]
     assert "Attempt 1 by ben" in found["told"]
     assert "I do not know the port" in found["told"]
+    last = found["told"].partition("its last steps:")[2].partition("\n#")[0]
+    assert "tool_call: mcp__crew__TaskUpdate" in last
+    assert "prompt:" not in last
     assert found["evidence"]["1"].startswith("`grep -q 8400 docs/service.md`: exit code 0")
     assert (found["evidence"]["2"], found["verdicts"]) == ("docs/service.md: 34 bytes", ["accept"])
     assert found["evidence"]["3"].startswith("accepted by rita")

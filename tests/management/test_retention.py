@@ -1,11 +1,16 @@
 """`manage.py retention`: counted or removed, and only where a rule is set."""
 
+import time
+from types import SimpleNamespace
+
 import pytest
 
-from tasks_app.models import Step
+from tasks_app.models import Run, Step, Task
+from tasks_app.services import bundles, pruning
 from tests import factories as make
 from tests.factories import ago
 from tests.management.commands import run, run_json
+from tests.services.forking import tried
 
 pytestmark = pytest.mark.django_db
 
@@ -19,13 +24,15 @@ def old_steps(settings):
 
 def test_a_dry_run_counts_and_removes_nothing(old_steps):
     code, out, _ = run("retention", "--dry-run")
-    assert (code, out) == (0, "steps: 2 rows older than 30 days would be removed\n")
+    lines = ["steps: 2 rows older than 30 days would be removed", "files: 0 snapshots that nothing names would be removed"]
+    assert (code, out.splitlines()) == (0, lines)
     assert Step.objects.count() == 2
 
 
 def test_now_removes_what_was_counted(old_steps):
-    assert run_json("retention", "--now") == (0, {"removed": {"steps": 2}})
-    assert run_json("retention", "--now") == (0, {"removed": {"steps": 0}})
+    none = {"snapshots": 0, "freed": 0}
+    assert run_json("retention", "--now") == (0, {"removed": {"steps": 2}, "files": none})
+    assert run_json("retention", "--now") == (0, {"removed": {"steps": 0}, "files": none})
     assert Step.objects.count() == 0
 
 
@@ -33,3 +40,17 @@ def test_without_a_rule_it_says_which_can_be_set():
     code, _, err = run("retention", "--now")
     assert code == 2
     assert "CREWDESK_KEEP_STEPS_DAYS" in err
+
+
+@pytest.mark.files
+def test_snapshots_are_let_go_of_and_removed_and_the_disk_that_it_gave_is_said(settings, tmp_path, monkeypatch):
+    settings.KEEP_SNAPSHOTS_DAYS = 30
+    one = tried(tmp_path / "work")
+    Task.objects.update(status="completed")
+    Run.objects.update(ended_at=ago(days=31))
+    monkeypatch.setattr(pruning, "time", SimpleNamespace(time=lambda: time.time() + 2 * pruning.DAY_S))
+    _, out, _ = run("retention", "--dry-run")
+    assert "1 finished attempts older than 30 days would let go of their files\nfiles: 0 snapshots" in out
+    _, out, _ = run("retention", "--now")
+    assert "files: 2 snapshots that nothing names removed" in out
+    assert bundles.commits(one.crew.team.slug) == set()

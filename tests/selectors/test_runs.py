@@ -22,3 +22,22 @@ def test_files_written_are_named_once_in_order_also_by_calls_too_large_to_keep_w
     for seq, (tool, given) in enumerate(calls, 1):
         StepFactory(run=run, seq=seq, kind=StepKind.TOOL_CALL.value, data={"tool": tool, **kept_json(given)})
     assert runs.files_written(run.pk) == ["/w/a.py", '/w/big "quoted" \\ é.txt', "/w/n.ipynb"]
+
+
+def test_the_last_steps_are_what_the_agent_did_not_what_it_was_told():
+    run = RunFactory()
+    told = [
+        (StepKind.PROMPT, "# Your task", {}),
+        (StepKind.SAID, "I look.", {}),
+        (StepKind.TOOL_CALL, "Bash", {"tool": "Bash", "input": {"command": "ls docs"}}),
+        (StepKind.NOTICE, "retrying", {}),
+        (StepKind.TOOL_RESULT, "x" * 1_000, {}),
+        (StepKind.PROMPT, "Report on your task.", {}),
+        (StepKind.RESULT, "success", {}),
+    ]
+    for seq, (kind, text, data) in enumerate(told, 1):
+        StepFactory(run=run, seq=seq, kind=kind.value, text=text, data=data)
+    said, call, result = runs.last_steps(run.pk)
+    assert (said, call) == ("said: I look.", 'tool_call: Bash {"command": "ls docs"}')
+    assert len(result) == runs.LINE
+    assert runs.last_steps(run.pk, count=1) == [result]

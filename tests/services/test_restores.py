@@ -215,7 +215,7 @@ def test_a_restore_that_dies_before_the_files_are_back_is_finished_by_the_sweep_
     assert scheduling.tick(crew.team.pk) == []
     with pytest.raises(Conflict, match="are being put back"):
         runs.claim_task(crew.tasks[1].pk, agent_id=crew.agents[0].pk, actor=LEAD)
-    with pytest.raises(Conflict, match="are being put back to a checkpoint already"):
+    with pytest.raises(Conflict, match="are being put back already"):
         restore(crew, saved)
     monkeypatch.setattr(restores.snapshots, "put_back", real)
     assert restores.finish_due() == 1

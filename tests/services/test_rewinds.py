@@ -1,12 +1,15 @@
 """The files of a workspace put back to how they were at a prompt: looked at first, undone at will, never under an agent."""
 
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tasks_app.domain.errors import Conflict, Invalid, NotFound, Stale
-from tasks_app.models import Event, Run, Step
-from tasks_app.services import actions, rewinds, snapshots
+from tasks_app.models import Event, Run, Step, Team
+from tasks_app.services import actions, context, forks, restores, rewinds, runs, scheduling, snapshots, steps
+from tests.services import world
 from tests.services.forking import Tried, tried
 
 pytestmark = [pytest.mark.django_db, pytest.mark.files]
@@ -118,3 +121,85 @@ def test_for_something_said_the_newest_moment_before_it_is_known(one: Tried) -> 
     run = Run.objects.get(pk=one.run.pk)
     found = {at: rewinds.moment(run, at) for at in (1, 2, 5, 6)}
     assert {at: (each.step, each.calls) for at, each in found.items() if each} == {1: (1, 0), 2: (1, 0), 5: (1, 1), 6: (6, 0)}
+
+
+def beside(work: Callable[[], object]) -> list[object]:
+    """Do it in another connection while this one waits; returns what came of it, nothing where it is not done in time."""
+    found: list[object] = []
+    other = threading.Thread(target=lambda: found.extend(world.at_once(1, lambda _: work())), daemon=True)
+    other.start()
+    other.join(20)
+    return found
+
+
+ACTS: dict[str, Callable[[Tried], object]] = {
+    "rewind": lambda one: rewinds.rewind(one.run.pk, at=1, actor=ME),
+    "fork": lambda one: forks.fork(one.run.pk, at=1, files="then", actor=ME),
+    "undo": lambda one: rewinds.undo(one.crew.team.pk, actor=ME),
+}
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("act", ACTS)
+def test_while_git_runs_others_write_and_nothing_starts(one: Tried, act: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if act == "undo":
+        rewinds.rewind(one.run.pk, at=1, actor=ME)
+    elsewhere = world.make(titles=("Other",))
+    held = elsewhere.claim()
+    real, found = snapshots.rewind, []
+
+    def slow(*given: str) -> int:
+        """Git at work."""
+        found.append(beside(lambda: context.share(one.crew.team.pk, name="port", value=1, by=context.Writer(ME), version=None)))
+        found.append(beside(lambda: steps.record(held.id, held.fence, after=0, drafts=[world.say()])))
+        found.append(beside(lambda: runs.claim_task(one.run.task_id, agent_id=one.crew.agents[0].pk, actor=ME)))
+        found.append(beside(lambda: scheduling.tick(one.crew.team.pk)))
+        return real(*given)
+
+    monkeypatch.setattr(snapshots, "rewind", slow)
+    ACTS[act](one)
+    shared, recorded, claimed, ticked = (each[0] for each in found)
+    assert not isinstance(shared, Exception), shared
+    assert not isinstance(recorded, Exception), recorded
+    assert recorded.last == 1
+    assert isinstance(claimed, Conflict)
+    assert "are being put back" in str(claimed)
+    assert ticked == []
+    assert Team.objects.get(pk=one.crew.team.pk).workspace_due == ""
+
+
+@pytest.mark.parametrize("act", ["rewind", "fork"])
+def test_one_that_is_cut_off_is_taken_back_by_the_sweep(one: Tried, act: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker is killed when the files are back and nothing of it is written."""
+    monkeypatch.setattr(rewinds.Moved, "over", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(rewinds, "_as_before", lambda *_: None)
+    with pytest.raises(KeyboardInterrupt):
+        ACTS[act](one)
+    assert files(one) == {"a.txt": "before"}
+    assert restores.finish_due() == 1
+    assert files(one) == AFTER
+    assert (restores.finish_due(), Event.objects.filter(kind__in=("files.rewound", "task.forked")).count()) == (0, 0)
+    assert Run.objects.filter(status="pending", attempt=2).exists(), "work goes on"
+
+
+def test_what_fails_after_git_leaves_the_files_as_they_were(one: Tried, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forks, "_tell", lambda *_: (_ for _ in ()).throw(Conflict("No.")))
+    with pytest.raises(Conflict, match="No"):
+        ACTS["fork"](one)
+    assert (files(one), Team.objects.get().workspace_due) == (AFTER, "")
+    assert not Event.objects.filter(kind__in=("files.rewound", "task.forked")).exists()
+
+
+def test_the_sweep_does_not_wait_for_git_that_is_at_work(one: Tried) -> None:
+    Team.objects.update(workspace_due="0" * 40)
+    with snapshots.store_of(one.crew.team.slug):
+        assert restores.finish_due() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_rewinds_at_once_both_are_whole_or_one_is_refused(one: Tried) -> None:
+    seen = rewinds.preview(one.run.pk, at=1).seen
+    found = world.at_once(2, lambda _: rewinds.rewind(one.run.pk, at=1, seen=seen, actor=ME))
+    assert sorted(type(each).__name__ for each in found) == ["Preview", "Stale"]
+    assert files(one) == {"a.txt": "before"}
+    assert Event.objects.filter(kind="files.rewound").count() == 1

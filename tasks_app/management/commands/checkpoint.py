@@ -73,7 +73,7 @@ def _lines(found: Overview) -> Iterator[str]:
     for one in found.resumable:
         yield f"{one.what}: {one.why}. {one.then}"
     if found.putting_back:
-        yield "The files are being put back to a checkpoint at this moment."
+        yield "The files are being put back at this moment."
     for saved in found.checkpoints:
         yield _line(saved)
     if not found.checkpoints:
