@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests import prepared
 from tests.management.desks import ROOT
 
 pytestmark = pytest.mark.engine
@@ -42,7 +43,7 @@ print(json.dumps({
 
 @pytest.fixture
 def crewdesk(tmp_path: Path) -> Callable[..., str]:
-    env = {**os.environ, "CREWDESK_HOME": str(tmp_path / "home"), "DATABASE_URL": "", "CREWDESK_WORKER_SLOTS": "3"}
+    env = {**os.environ, "CREWDESK_HOME": str(prepared.home(tmp_path / "home")), "DATABASE_URL": "", "CREWDESK_WORKER_SLOTS": "3"}
 
     def run(*arguments: str) -> str:
         done = subprocess.run(
