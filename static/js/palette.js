@@ -5,7 +5,7 @@ const THINGS = "#main :is(.item[href], .tcard h3 a, .agent h3 a, tbody th > a:fi
 const ACTS = "#main :is(button, summary).btn, #main .menu > summary";
 const MOST = 50;
 
-const words = (node) => node.textContent.replace(/\s+/g, " ").trim();
+const words = (node) => [...node.childNodes].map((one) => one.textContent).join(" ").replace(/\s+/g, " ").trim();
 const seen = (node) => node.offsetParent && !node.disabled && !node.closest("[data-answer], dialog");
 
 const lines = (team, pause) => {

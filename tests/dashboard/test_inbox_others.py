@@ -76,7 +76,7 @@ def test_the_greyed_row_survives_the_frame_that_tells_of_the_same_answer_and_nob
 def test_who_looks_is_told_to_the_others_and_anybody_may_still_answer(ask, answer, desk):
     decision = ask()
     response = desk.post(reverse("decision-looking", args=[decision.pk]), follow=True)
-    assert "Anna is looking, since" in words_of(response)
+    assert "Anna is looking, for" in words_of(response)
     assert "anna is looking" in words_of(response), "in the list, too"
     assert "I’m looking" not in words_of(response)
     assert desk.get("/api/decisions").json()["decisions"][0]["looking"] == "user:anna"
