@@ -13,7 +13,7 @@ from bench import browser, crew, desk, parts, watched_worker
 from bench.place import Place
 from bench.report import Goal, Report
 from tasks_app.domain.statuses import DecisionStatus, RunStatus
-from tasks_app.models import Decision, Run, Step, Team
+from tasks_app.models import Decision, Step, Team
 
 SETTLE_S = 0.4
 """A click does not come in the very moment of the question."""
@@ -59,6 +59,7 @@ def _start(name: str, *, tasks: int, each: int, grace_s: int) -> Team:
 def _attached(report: Report, client: httpx.Client, *, tasks: int, each: int) -> None:
     team = _start("Attached", tasks=tasks, each=each, grace_s=600)
     clicks = _answer_all(client, team, count=tasks * each, ready=lambda d: time.time() - d.opened_at.timestamp() > SETTLE_S)
+    time.sleep(1)  # the last answer is on its way
     delivered = dict(Decision.objects.filter(team=team).values_list("pk", "delivered_at"))
     went_on = [(at.timestamp() - click.at) * 1000 for click in clicks if (at := delivered[click.decision]) is not None]
     report.add("click → the attached agent has its answer", "ms", went_on, Goal("p99", 300))
@@ -69,21 +70,40 @@ def _attached(report: Report, client: httpx.Client, *, tasks: int, each: int) ->
 
 
 def _parked(report: Report, client: httpx.Client, place: Place, *, tasks: int) -> None:
+    """One click after another has gone on, as a person answers; then as many as can be clicked at once."""
     team = _start("Parked", tasks=tasks, each=1, grace_s=0)
-    clicks = _answer_all(client, team, count=tasks, ready=_is_parked)
+    _all_parked(team, tasks)
+    clicks: list[Click] = []
+    for _ in range(tasks):
+        clicks += _answer_all(client, team, count=1, ready=_is_parked)
+        _come(report, place, clicks)
+    first = _come(report, place, clicks)
+    report.add("click → the parked agent's first model request", "ms", first, Goal("p50", 2000), Goal("p99", 2000))
+    burst = _start("Burst", tasks=tasks, each=1, grace_s=0)
+    _all_parked(burst, tasks)
+    at_once = _come(report, place, _answer_all(client, burst, count=tasks, ready=_is_parked))
+    report.add(f"  the same, {tasks} answered in a burst", "ms", at_once)
+    report.notes.append(f"{tasks} agents were parked: no process, no lease; each answer starts a new Claude process")
+
+
+def _all_parked(team: Team, count: int) -> None:
+    """A process that is still ending would share the processor with the first that begins."""
+    parked = Decision.objects.filter(team=team, parked=True, run__status=RunStatus.PENDING.value)
+    desk.until(lambda: parked.count() == count, seconds=60 + count, pause_s=0.2, words="the parking of every agent")
+
+
+def _come(report: Report, place: Place, clicks: list[Click]) -> list[float]:
     first: list[float] = []
-    started = dict(Run.objects.filter(team=team).values_list("pk", "started_at"))
 
     def come() -> bool:
         first[:] = [at for click in clicks if (at := _first_request(place, click))]
         return len(first) == len(clicks)
 
     try:
-        desk.until(come, seconds=60, pause_s=0.2, words="the first model request of every parked agent")
+        desk.until(come, seconds=60, pause_s=0.1, words="the first model request of every parked agent")
     except desk.TooLate as late:
         report.failures.append(str(late))
-    report.add("click → the parked agent's first model request", "ms", first, Goal("p50", 2000), Goal("p99", 2000))
-    report.notes.append(f"{len(started)} agents were parked: no process, no lease; each answer starts a new Claude process")
+    return first
 
 
 def _is_parked(decision: Decision) -> bool:
@@ -100,7 +120,6 @@ def _answer_all(client: httpx.Client, team: Team, *, count: int, ready: Callable
             browser.answer(client, decision.pk, choice="allow", version=decision.version, payload_hash=decision.payload_hash)
             clicks.append(Click(decision.pk, decision.run_id or "", at, time.time()))
         time.sleep(0.05)
-    time.sleep(1)
     connections.close_all()
     return clicks
 

@@ -24,7 +24,7 @@ from tasks_app.tools.base import Caller
 logger = logging.getLogger(__name__)
 BATCH_S = 0.1
 """Steps are written at most this often, and so long after they were said at the latest."""
-GATHER_S = 0.005
+GATHER_S = 0.02
 """After a pause the first step is written at once, together with what is said with it."""
 WITHDRAW_S = 1.0
 NOTES_S = 1.0
@@ -51,6 +51,7 @@ class RunPort:
         self._queue: asyncio.Queue[StepDraft] = asyncio.Queue(QUEUE)
         self._idle = asyncio.Event()
         self._idle.set()
+        self._hurry = asyncio.Event()  # somebody waits until what is queued is stored
         self._directive = Directive.GO_ON
         self._changed = asyncio.Event()
         self._notes: list[str] = []
@@ -78,7 +79,8 @@ class RunPort:
             await self._queue.put(draft)
 
     async def flush(self) -> None:
-        """Return once everything queued is stored."""
+        """Return once everything queued is stored, which then waits for no batch to fill."""
+        self._hurry.set()
         await self._idle.wait()
         self._must_hold()
 
@@ -86,7 +88,7 @@ class RunPort:
         written = -BATCH_S
         while True:
             batch = [await self._queue.get()]
-            await asyncio.sleep(max(GATHER_S, written + BATCH_S - time.monotonic()))
+            await self._gather(max(GATHER_S, written + BATCH_S - time.monotonic()))
             while not self._queue.empty():
                 batch.append(self._queue.get_nowait())
             try:
@@ -99,7 +101,13 @@ class RunPort:
                 self.direct(Directive.LOST)
             written = time.monotonic()
             if self._queue.empty():
+                self._hurry.clear()
                 self._idle.set()
+
+    async def _gather(self, most_s: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(most_s):
+                await self._hurry.wait()
 
     async def _store_batch(self, batch: list[StepDraft]) -> None:
         if self._directive is Directive.LOST:

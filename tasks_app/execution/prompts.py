@@ -6,8 +6,10 @@ from typing import Any, Protocol
 
 from tasks_app.decision_kinds import registry
 from tasks_app.decision_kinds.base import ANSWERED, REPEAT, Given
+from tasks_app.domain import lost_calls
 from tasks_app.domain.criteria import asked, read
 from tasks_app.domain.deciders import is_lead, speaker
+from tasks_app.domain.lost_calls import LostCall
 from tasks_app.domain.statuses import DecisionStatus
 from tasks_app.domain.text import cut
 from tasks_app.execution import tried
@@ -39,6 +41,9 @@ MESSAGES = (
 AFTER_INTERRUPTION = """\
 Your process was interrupted.{what} Whether its last call took effect is unknown: look before you repeat it. Calls of your
 last turn that show no genuine result were not rejected by anybody; make them again where they are still needed."""
+LOST = """\
+You also made these calls, the last ones before that. Your conversation does not hold them, for it was stored a moment behind.
+Do not make one again that took effect:"""
 AFTER_OVERFLOW = """\
 A message or tool result of yours was too large to be read, and your process had to be ended. Ask for less output (head,
 tail, a narrower search)."""
@@ -205,12 +210,16 @@ def _entry(entry: Any) -> str:
     return f"- {entry.name} (version {entry.version}, by {author}{f', {entry.task}' if entry.task else ''}): {value}{more}"
 
 
-def going_on(run: Any, decisions: Sequence[Any], *, interrupted_call: str) -> str:
-    """Return the prompt that resumes a session: what was decided, what was interrupted, what to repeat."""
+def going_on(run: Any, decisions: Sequence[Any], *, interrupted_call: str, lost: Sequence[LostCall] = ()) -> str:
+    """Return the prompt that resumes a session: what was decided, what was interrupted, what to repeat.
+
+    `lost`: calls that its agent made and does not find in its conversation.
+    """
     parts = [f"You go on with {run.task.label} {run.task.title}."]
     if run.interrupted:
         what = f" The call that was running: {interrupted_call}." if interrupted_call else ""
         parts.append(f"{INTERRUPTED}\n{AFTER_INTERRUPTION.format(what=what)}")
+        parts += [f"{LOST}\n{lost_calls.told(lost)}"] if lost else []
         parts += [AFTER_OVERFLOW] if run.overflowed else []
     if decisions:
         parts.append(AFTER_WAITING)

@@ -11,6 +11,7 @@ from django.conf import settings
 from tasks_app.domain.context import Level, usage
 from tasks_app.domain.criteria import texts
 from tasks_app.domain.deciders import TURN, Decider, Subject, is_lead
+from tasks_app.domain.lost_calls import LostCall
 from tasks_app.execution import environment, prompts
 from tasks_app.rehearsal import scripts, server
 from tasks_app.runners.port import RunSpec
@@ -131,15 +132,16 @@ def carried_session(task: Any, agent: Any, *, rehearsal: bool) -> str:
 
 
 def _prompt(run: Any, closed: list[Any], carried: str, *, resumes: bool) -> str:
+    lost = reading.lost_calls(run.pk, run.session_id) if run.interrupted else []
     if resumes:
-        told = prompts.going_on(run, closed, interrupted_call=reading.last_call_without_result(run.pk))
+        told = prompts.going_on(run, closed, interrupted_call=reading.last_call_without_result(run.pk), lost=lost)
     else:
-        told = _first(run, closed, carried)
+        told = _first(run, closed, carried, lost)
     return f"{deliveries.LIFE.format(run.pk, run.fence)}\n{told}"
 
 
-def _first(run: Any, closed: list[Any], carried: str) -> str:
-    """The attempt's prompt; with decisions where the first life died before its transcript was stored."""
+def _first(run: Any, closed: list[Any], carried: str, lost: list[LostCall]) -> str:
+    """The attempt's prompt; with what was decided and done where the first life died before its transcript was stored."""
     entries, dossiers = _shared(run), reading.dossiers(run.task_id)
     if run.fork:
         found = prompts.forked(run, name=run.agent.name, entries=entries, dossiers=dossiers)
@@ -149,9 +151,9 @@ def _first(run: Any, closed: list[Any], carried: str) -> str:
     prompt = prompts.joined(found)
     if told := run.dossier.get("start"):
         prompt += f"\n\n## The workspace\n{told}"
-    if not closed:
+    if not closed and not lost:
         return prompt
-    return f"{prompt}\n\n{prompts.going_on(run, closed, interrupted_call='')}"
+    return f"{prompt}\n\n{prompts.going_on(run, closed, interrupted_call='', lost=lost)}"
 
 
 def _shared(run: Any) -> list[Entry]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from tasks_app.domain import lost_calls
 from tasks_app.domain import text as texts
 
 _MARKER: Final = re.compile(r"\[crewdesk:(repeat|answered) ([^\s\]]{1,200})\]")
@@ -115,8 +116,8 @@ def parse(messages: Sequence[Any]) -> Conversation:
                 exchanges.append(Exchange())
             _note_answer(exchanges[-1], blocks)
         elif role == "user":
-            told = exchanges[-1].told if exchanges else opening
-            told.extend(_text(block) for block in blocks if block.get("type") == "text")
+            for text in (_text(block) for block in blocks if block.get("type") == "text"):
+                _take_told(text, opening, exchanges, results)
             results.update(
                 (str(block.get("tool_use_id")), _result(block)) for block in blocks if block.get("type") == "tool_result"
             )
@@ -125,6 +126,24 @@ def parse(messages: Sequence[Any]) -> Conversation:
     marks = _MARKER.findall("\n".join(text for told in (opening, *(turn.told for turn in exchanges)) for text in told))
     ids = {word: frozenset(found for kind, found in marks if kind == word) for word in ("answered", "repeat")}
     return Conversation(tuple(opening), tuple(exchanges), results, ids["answered"], ids["repeat"] - ids["answered"])
+
+
+def _take_told(text: str, opening: list[str], exchanges: list[Exchange], results: dict[str, Result]) -> None:
+    """Take in what the model was told; calls that it is told it made stand in the conversation as if it remembered them."""
+    (exchanges[-1].told if exchanges else opening).append(text)
+    for call in lost_calls.read(text):
+        exchanges.append(Exchange(uses=[Use(call.tool, _object(call.input), id=call.id)]))
+        if call.result is not None:
+            results[call.id] = Result(call.result, is_error=call.failed)
+
+
+def _object(text: str) -> Mapping[str, Any]:
+    """A long input was cut, and is none any more."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def without_reminders(text: str) -> str:

@@ -8,9 +8,12 @@ from typing import Any
 from django.db.models import Max, Q
 
 from tasks_app.domain import planning
+from tasks_app.domain.lost_calls import LostCall
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus, StepKind
-from tasks_app.models import Agent, Decision, Run, Step, Task
+from tasks_app.models import Agent, Decision, Run, Step, Task, TranscriptEntry
 
+LATEST_CALLS = 20
+LATEST_LINES = 400
 WRITERS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
 PATH_IN_PREVIEW = re.compile(r'"(?:file_path|notebook_path)": ("(?:[^"\\]|\\.)*")')
 
@@ -37,6 +40,28 @@ def last_call_without_result(run_id: str) -> str:
     if call is None or Step.objects.filter(run_id=run_id, kind=StepKind.TOOL_RESULT.value, tool_use_id=call.tool_use_id).exists():
         return ""
     return f"{call.text} {json.dumps(call.data.get('input') or {}, ensure_ascii=False)}"[:500]
+
+
+def lost_calls(run_id: str, session_id: str) -> list[LostCall]:
+    """Return the last calls of the main thread that the stored transcript does not hold, in order, with what came of them.
+
+    A transcript follows its process by about 0.1 s: a few calls at most, so that the ends of both are compared.
+    """
+    mine = Step.objects.filter(run_id=run_id, parent_tool_use_id="")
+    calls = list(mine.filter(kind=StepKind.TOOL_CALL.value).order_by("-seq")[:LATEST_CALLS])[::-1]
+    lines = TranscriptEntry.objects.filter(session_id=session_id, subpath="").order_by("-pk").values_list("entry", flat=True)
+    known = "\n".join(lines[:LATEST_LINES])
+    lost = [call for call in calls if call.tool_use_id and call.tool_use_id not in known]
+    came = mine.filter(kind=StepKind.TOOL_RESULT.value, tool_use_id__in=[call.tool_use_id for call in lost])
+    results = {step.tool_use_id: step for step in came}
+    return [_lost(call, results.get(call.tool_use_id)) for call in lost]
+
+
+def _lost(call: Step, result: Step | None) -> LostCall:
+    given = json.dumps(call.data.get("input") or {}, ensure_ascii=False)
+    if result is None:
+        return LostCall(call.tool_use_id, call.text, given)
+    return LostCall(call.tool_use_id, call.text, given, result.text, failed=bool(result.data.get("is_error")))
 
 
 def plans_sent_back(run_id: str) -> tuple[str, ...]:

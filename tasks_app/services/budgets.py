@@ -15,7 +15,7 @@ from tasks_app.domain import budget
 from tasks_app.domain.errors import Invalid, NotFound
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import OPEN_RUN
-from tasks_app.models import Agent, Run, ServerDay, Task, Team
+from tasks_app.models import Run, ServerDay, Task, Team
 from tasks_app.models.teams import LARGE_OF_TEAM
 from tasks_app.services import events, keys, rows
 from tasks_app.services.usage import Spent
@@ -23,20 +23,6 @@ from tasks_app.services.usage import Spent
 SMALLER_MODEL = "haiku"
 """What "finish with a smaller model" means to Claude Code: its alias for the smallest current model."""
 ORDER = (budget.Level.OK, budget.Level.WRAP_UP, budget.Level.CHECKPOINT, budget.Level.USED_UP)
-
-
-def note_unreported_cost(run: Run) -> None:
-    """A life of the run is over: what its last turn has cost was never reported where it is still due, and is not guessed."""
-    if Run.objects.filter(pk=run.pk, cost_due=True).update(cost_due=False):
-        note_partial_cost(run)
-
-
-def note_partial_cost(run: Run) -> None:
-    """What the run has cost is more than was reported: everything that adds it up says "at least" from now on."""
-    Run.objects.filter(pk=run.pk).update(cost_partial=True)
-    Task.objects.filter(pk=run.task_id).update(cost_partial=True)
-    Agent.objects.filter(pk=run.agent_id).update(cost_partial=True)
-    Team.objects.filter(pk=run.team_id).update(cost_partial=True)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from tasks_app.domain.statuses import Reason, RunStatus
 from tasks_app.domain.text import clean, clean_json, cut, mask_json, mask_secrets
 from tasks_app.domain.transitions import DROP_RUN, END_RUN, FINISH_TASK, Move
 from tasks_app.models import Run
-from tasks_app.services import agents, budgets, events, reviews, runs, tasks, worktime
+from tasks_app.services import agents, events, reviews, runs, tasks, usage, worktime
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def finish(run_id: str, fence: int, ending: Ending) -> None:
     run = runs.get(run_id)
     events.lock(run.team_id)
     runs.guard(run_id, fence, worked_s=worktime.until_now(), **_terminal(ending, END_RUN))
-    budgets.note_unreported_cost(run)
+    usage.note_unreported_cost(run)
     _settle(run, ending, actor=f"agent:{run.agent.name}")
 
 

@@ -16,7 +16,6 @@ from tasks_app.models import Decision, Event, Run, Team
 from tasks_app.models.teams import LARGE_OF_TEAM
 from tasks_app.services import (
     agents,
-    budgets,
     context,
     decisions,
     deliveries,
@@ -28,6 +27,7 @@ from tasks_app.services import (
     restores,
     runs,
     scheduling,
+    usage,
     workers,
 )
 from tasks_app.services.clock import DatabaseNow, now, now_s
@@ -76,7 +76,7 @@ def _take_back(run_id: str, fence: int, *, check_lease: bool) -> bool:
         crashes=F("crashes") + 1,
         handoffs=F("handoffs") + 1,
     )
-    budgets.note_unreported_cost(run)
+    usage.note_unreported_cost(run)
     agents.now(run.agent_id, "")
     kind = EventKind.RUN_PARKED if waits else EventKind.RUN_RESUMABLE
     runs.append_event(run, kind, data={"reason": Reason.WORKER_LOST.value}, more=(keys.inbox(run.team_id),))

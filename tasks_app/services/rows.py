@@ -107,7 +107,7 @@ def _column(model: type[models.Model], name: str) -> Any:
 def _now() -> str:
     """The database's own clock, as Django writes it."""
     compiler = Run.objects.all().query.get_compiler(connection=connection)
-    return str(compiler.compile(Now())[0]).replace("%", "%%")
+    return str(compiler.compile(Now())[0])
 
 
 def change(model: type[models.Model], where: Mapping[str, Any], changes: Changes, *, returning: str = "") -> Any:

@@ -23,7 +23,7 @@ from tasks_app.domain.transitions import GIVE_BACK_RUN
 from tasks_app.models import Agent, Decision, Run, Task, Team
 from tasks_app.models.teams import LARGE_OF_TEAM
 from tasks_app.selectors.worktime import WAITS
-from tasks_app.services import agents, budgets, events, keys, rows, tasks, worktime
+from tasks_app.services import agents, budgets, events, keys, rows, tasks, usage, worktime
 from tasks_app.services.clock import DatabaseNow, now_s
 from tasks_app.task_types import registry as task_types
 
@@ -191,7 +191,7 @@ def park(run_id: str, fence: int, *, reason: Reason, detail: str = "", retry_at:
         interrupted=interrupted,
         retries=retries,
     )
-    budgets.note_unreported_cost(run)
+    usage.note_unreported_cost(run)
     agents.now(run.agent_id, "")
     append_event(run, EventKind.RUN_PARKED, data={"reason": reason.value}, more=(keys.inbox(run.team_id),))
     if not waits and not retry_at:

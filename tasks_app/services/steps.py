@@ -57,7 +57,7 @@ def _record(run: Run, drafts: Sequence[StepDraft], made: Sequence[Step], now: st
     Step.objects.bulk_create(made)
     agents.went_on(run.agent_id, now=now, spent=spent, reading=reading)
     if any(draft.cost and draft.cost.partial for draft in drafts):
-        budgets.note_partial_cost(run)
+        usage.note_partial_cost(run)
     names = {keys.run(run.pk), keys.agent(run.agent_id)} | ({keys.task(run.task_id)} if spent else set())
     data = {"first": after + 1, "last": last}
     team = budgets.spend(run, spent) if spent else None

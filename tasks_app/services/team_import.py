@@ -23,7 +23,7 @@ from tasks_app.domain.team_file import refuse
 from tasks_app.domain.text import one_line
 from tasks_app.models import ContextChunk, Run, Team, TeamAccess, TranscriptEntry
 from tasks_app.selectors.checkpoints import mark
-from tasks_app.services import budgets, bundles, decisions, events, keys, teams, workspaces
+from tasks_app.services import bundles, decisions, events, keys, teams, usage, workspaces
 from tasks_app.services.team_export import named_sessions, with_agents
 from tasks_app.services.team_reading import Row, TeamFile, check, opened
 from tasks_app.services.team_tables import BY_NAME, TABLES, TEAM, TRANSCRIPTS, Table
@@ -120,7 +120,7 @@ def _write(found: TeamFile, slug: str, name: str, ids: Mapping[str, str], *, use
         _table(found, table, arrival)
     _transcripts(found, arrival, import_string(PROJECT_KEY)(workspace))
     for run in Run.objects.filter(team=arrival.team, status=RunStatus.PENDING.value, cost_due=True):
-        budgets.note_unreported_cost(run)
+        usage.note_unreported_cost(run)
     data: Mapping[str, Any] = {"name": found.manifest.team, "exported_at": found.manifest.exported_at}
     events.append(arrival.team.pk, EventKind.TEAM_IMPORTED, actor=actor, keys=(keys.TEAMS,), data=data)
     return Team.objects.get(pk=arrival.team.pk)

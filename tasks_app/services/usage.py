@@ -13,7 +13,7 @@ from tasks_app.domain import how_it_goes
 from tasks_app.domain.ids import new_id
 from tasks_app.domain.text import clean
 from tasks_app.domain.usage import Tokens, cost_added, merge
-from tasks_app.models import CostReading, MessageUsage, Run
+from tasks_app.models import Agent, CostReading, MessageUsage, Run, Task, Team
 from tasks_app.runners.port import Cost, StepDraft, Usage
 
 ZERO = Decimal(0)
@@ -124,3 +124,17 @@ def _count_costs(run: Run, costs: Sequence[Cost]) -> Decimal:
         update_fields=["usd"],
     )
     return total
+
+
+def note_unreported_cost(run: Run) -> None:
+    """A life of the run is over: what its last turn has cost was never reported where it is still due, and is not guessed."""
+    if Run.objects.filter(pk=run.pk, cost_due=True).update(cost_due=False):
+        note_partial_cost(run)
+
+
+def note_partial_cost(run: Run) -> None:
+    """What the run has cost is more than was reported: everything that adds it up says "at least" from now on."""
+    Run.objects.filter(pk=run.pk).update(cost_partial=True)
+    Task.objects.filter(pk=run.task_id).update(cost_partial=True)
+    Agent.objects.filter(pk=run.agent_id).update(cost_partial=True)
+    Team.objects.filter(pk=run.team_id).update(cost_partial=True)

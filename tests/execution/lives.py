@@ -75,6 +75,16 @@ def reports(status: str, **more: Any) -> Play:
     return play
 
 
+def done(**more: Any) -> Play:
+    """A play that completes its task."""
+    return reports("completed", evidence={"1": "yes"}, summary="All there.", **more)
+
+
+def told(given: RunSpec, *, uuid: str) -> dict[str, Any]:
+    """The transcript's line with the prompt of a life."""
+    return {"type": "user", "uuid": uuid, "message": {"role": "user", "content": given.prompt}}
+
+
 def outcome(kind: OutcomeKind, *args: Any, **words: Any) -> Play:
     """A play that does nothing and ends so."""
 

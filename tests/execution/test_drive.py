@@ -10,23 +10,14 @@ from tasks_app.execution import db, spec
 from tasks_app.models import Decision, Run, Step, Team
 from tasks_app.runners.port import Directive, Outcome, OutcomeKind, Parked
 from tasks_app.services import actions, messages, runs, snapshots
-from tests.execution.lives import ENDED, Scripted, drive_on, eventually, reports, say
+from tests.execution.lives import ENDED, Scripted, done, drive_on, eventually, say, told
 from tests.services import world
 
 pytestmark = pytest.mark.usefixtures("scripted", "database_threads")
 
 
-def told(given, *, uuid):
-    """The transcript's line with the prompt of a life."""
-    return {"type": "user", "uuid": uuid, "message": {"role": "user", "content": given.prompt}}
-
-
 async def nothing(spec, port):
     return ENDED
-
-
-def done(**more):
-    return reports("completed", evidence={"1": "yes"}, summary="All there.", **more)
 
 
 def test_a_run_that_reports_completes_its_task_and_leaves_no_private_folder(crew):

@@ -90,7 +90,7 @@ def test_it_gives_everything_up_in_time_also_while_a_heartbeat_still_waits_for_t
     _, thread = nudged(worker, crew)
     until(lambda: Step.objects.exists())
     over = threading.Event()
-    monkeypatch.setattr(workers, "heartbeat", lambda *_, **__: over.wait(30))
+    monkeypatch.setattr(workers, "heartbeat", lambda *_, **__: over.wait(30) and {})
     monkeypatch.setattr(supervisor, "FENCE_OFF_S", 0.2)
     thread.join(20)
     given_up = not thread.is_alive()

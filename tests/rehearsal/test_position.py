@@ -1,5 +1,9 @@
+import json
+
 import pytest
 
+from tasks_app.domain import lost_calls
+from tasks_app.domain.lost_calls import LostCall
 from tests.rehearsal.stories import ENDED, Story, bash, commands
 
 TWO = ({"say": "One.", "call": bash("a")}, {"say": "Two.", "call": bash("b")})
@@ -64,6 +68,21 @@ def test_after_a_crash_the_turn_is_played_again_whether_or_not_its_call_is_still
         story.resumed("You were interrupted.\n[crewdesk:interrupted]")
         assert commands(story.goes_on()) == ["a"]
         assert commands(story.ask()) == ["b"]
+
+
+def test_a_call_that_the_conversation_lost_is_done_where_its_result_is_known_and_else_made_again() -> None:
+    for result, due in (("fine", ["b"]), (None, ["a"])):
+        story = Story(*TWO)
+        lost = LostCall("toolu_lost", "Bash", '{"command": "a"}', result)
+        story.resumed(f"You were interrupted.\n[crewdesk:interrupted]\n{lost_calls.told([lost])}")
+        assert commands(story.goes_on()) == due
+
+
+def test_lost_calls_of_several_messages_are_taken_in_their_order() -> None:
+    story = Story({"call": [bash("a"), bash("b")]}, {"call": bash("c")}, {"call": bash("d")})
+    lost = [LostCall(f"toolu_{name}", "Bash", json.dumps({"command": name}), "fine") for name in "abc"]
+    story.resumed(f"[crewdesk:interrupted]\n{lost_calls.told(lost)}")
+    assert commands(story.goes_on()) == ["d"]
 
 
 def test_a_call_that_was_stopped_for_an_urgent_message_is_not_made_again() -> None:

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from claude_agent_sdk import (
@@ -78,8 +79,10 @@ class Conversation:
         self.emitter = Emitter(self.port, wake=self.woken.set)
         self.desk = Desk(self.port, wake=self.woken.set)
         self.mirror = Mirror(self.port.session_store, lose=self.desk.lose)
+        recorded = partial(self.emitter.recorded, within_s=self.limits.stored_s)
+        stored = partial(self.mirror.stored, within_s=self.limits.stored_s)
         told, plan_mode = self.translator, self.start.plan_mode
-        self.gate = Gate(self.spec, self.desk, self._set_mode, self._stored, told.plans, told.subagents, plan_mode=plan_mode)
+        self.gate = Gate(self.spec, self.desk, self._set_mode, recorded, stored, told.plans, told.subagents, plan_mode)
         replies = Replies(self.port, self.desk, self.gate, self.emitter)
         callbacks = options.Callbacks(
             self.gate.can_use_tool, self.gate.before_tool, replies.after_tool, replies.call_tool, self.stderr
@@ -241,9 +244,6 @@ class Conversation:
         if notes or before:
             await self._say("\n\n".join([*([before] if before else []), *notes]), "message")
         return bool(notes)
-
-    async def _stored(self, tool_use_id: str) -> bool:
-        return await self.mirror.stored(tool_use_id, within_s=self.limits.stored_s)
 
     async def _set_mode(self, mode: Any) -> None:
         with suppress(Exception):  # the gate refuses writes in plan mode by itself

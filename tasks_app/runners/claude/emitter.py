@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+from tasks_app.domain.statuses import StepKind
 from tasks_app.runners.port import Port, StepDraft
 
 BATCH = 200
@@ -21,6 +22,7 @@ class Emitter:
         self._wake = wake
         self._queue: deque[StepDraft] = deque()
         self._session_id: str | None = None
+        self._calls: dict[str, asyncio.Event] = {}  # by tool_use_id: set when the port has the step
         self._filled = asyncio.Event()
         self._emptied = asyncio.Event()
         self._closing = False
@@ -35,6 +37,15 @@ class Emitter:
         """Have the port remember the session, before the next steps are handed over."""
         self._session_id = session_id
         self._go()
+
+    async def recorded(self, tool_use_id: str, *, within_s: float) -> bool:
+        """Wait until the step of a call is stored, which the process may only now be telling of; whether it is."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                await self._call(tool_use_id).wait()
+                await self._port.flush()
+                return True
+        return False
 
     async def room(self) -> None:
         """Return when the queue has room, at once unless the port is far behind."""
@@ -91,4 +102,10 @@ class Emitter:
         while self._queue:
             batch = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
             await self._port.emit(batch)
+            for step in batch:
+                if step.kind is StepKind.TOOL_CALL:
+                    self._call(step.tool_use_id).set()
             self._emptied.set()
+
+    def _call(self, tool_use_id: str) -> asyncio.Event:
+        return self._calls.setdefault(tool_use_id, asyncio.Event())

@@ -8,7 +8,7 @@ class Limits:
     """How long each thing may take, in seconds."""
 
     start_s: float = 60.0  # until the process answers `initialize`
-    stored_s: float = 5.0  # until a call is in the transcript's store; then it is made all the same
+    stored_s: float = 5.0  # until a call is recorded, or in the transcript's store; then it is made all the same
     settle_s: float = 1.0  # until a refused call has ended its turn by itself
     interrupt_s: float = 2.0  # until an interrupted turn has ended
     close_s: float = 2.0  # until the process has left after its input was closed; then TERM

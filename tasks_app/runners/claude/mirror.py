@@ -1,7 +1,8 @@
-"""The session store as one process uses it: knows which tool calls are stored, so that a call can wait until it is.
+"""The session store as one process uses it: knows which tool calls are stored, so that a request to the lead can wait for it.
 
-Claude Code mirrors its transcript in the background, 30 to 100 ms behind [measured]. Without waiting, a crash in that time
-makes the resumed agent repeat calls that it does not know it has made. With it, it is told that they were interrupted.
+Claude Code mirrors its transcript in the background, 30 to 100 ms behind [measured]: too slow to wait for at each call. What a
+crash in that time takes from the transcript is told to the resumed agent from the steps (`prompts.going_on`). Only what is asked
+of the lead waits: the life that goes on after the answer must find the call that was asked for.
 """
 
 import asyncio

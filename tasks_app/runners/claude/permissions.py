@@ -28,7 +28,7 @@ NEVER_BY_RULE = frozenset({"AskUserQuestion", "ExitPlanMode"})
 
 HookOutput = dict[str, Any]
 SetMode = Callable[[str], Awaitable[None]]
-Stored = Callable[[str], Awaitable[bool]]
+Waits = Callable[[str], Awaitable[bool]]
 
 
 @dataclass
@@ -38,7 +38,8 @@ class Gate:
     spec: RunSpec
     desk: Desk
     set_mode: SetMode  # tells Claude Code its permission mode
-    stored: Stored  # waits until a call is in the transcript's store, so that a crash cannot make it unknown
+    recorded: Waits  # until the step of a call is stored, so that after a crash its agent can be told that it made it
+    stored: Waits  # until a call is in the transcript's store, so that the lead's answer finds it whoever goes on
     plans: Mapping[str, str]  # plan texts as they were streamed, by tool_use_id
     subagents: Mapping[str, str]  # agent id → what it was started for
     plan_mode: bool = False
@@ -75,7 +76,7 @@ class Gate:
             return _decision("deny", refusal)
         decision = self._by_rules(tool, wanted, mode)
         if tool not in READERS and not _denies(decision):
-            await self.stored(str(tool_use_id))
+            await self.recorded(str(tool_use_id))
         return decision
 
     def _by_rules(self, tool: str, given: Mapping[str, Any], mode: str) -> HookOutput:
@@ -123,6 +124,8 @@ class Gate:
     async def _ask(self, tool: str, given: dict[str, Any], context: ToolPermissionContext) -> asks.Result:
         if self.desk.ends:
             return self.desk.ending()
+        if not tool.startswith(PREFIX) or tool in self.escalating:
+            await self.stored(context.tool_use_id or "")
         if tool == "AskUserQuestion":
             return await self._question(given, context)
         if tool == "ExitPlanMode":

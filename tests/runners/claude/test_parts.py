@@ -116,6 +116,21 @@ async def test_an_abandoned_emitter_writes_nothing_more() -> None:
     assert port.flushed == 0
 
 
+async def test_a_call_waits_until_its_step_is_stored_also_where_it_is_not_told_yet() -> None:
+    port = FakePort()
+    emitter = Emitter(port, wake=lambda: None)
+    waiting = asyncio.ensure_future(emitter.recorded("t2", within_s=5))
+    emitter.add([replace(STEP, kind=StepKind.TOOL_CALL, tool_use_id="t1"), STEP])
+    await asyncio.sleep(0.01)
+    assert (waiting.done(), port.flushed) == (False, 0)
+    emitter.add([replace(STEP, kind=StepKind.TOOL_CALL, tool_use_id="t2")])
+    assert await waiting
+    assert port.flushed == 1
+    assert await emitter.recorded("t1", within_s=5)
+    assert not await emitter.recorded("t3", within_s=0.01)
+    await emitter.drain()
+
+
 # -- the mirror
 
 

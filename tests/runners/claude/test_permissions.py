@@ -5,67 +5,31 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny, ToolPermissionContext
+from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny
 
 from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.statuses import DecisionKind
-from tasks_app.runners.claude.desk import Desk
-from tasks_app.runners.claude.permissions import Gate
-from tasks_app.runners.fake_port import Answering, FakePort, never, yes
-from tasks_app.runners.port import Answer, Ask, Parked, RunSpec, ToolSpec
+from tasks_app.runners.fake_port import never, yes
+from tasks_app.runners.port import Answer, Ask, Parked
 from tests.runners.claude.conftest import until
-
-ESCALATE = ToolSpec("Escalate", "Asks the lead.", {"type": "object"}, asks=DecisionKind.ESCALATION)
-
-
-class Room:
-    """A gate with a port, and what was noticed of it."""
-
-    def __init__(self, folder: Path, answering: Answering, **rules: Any) -> None:
-        self.port = FakePort(answering=answering)
-        self.woken = 0
-        self.modes: list[str] = []
-        self.plans: dict[str, str] = {}
-        self.desk = Desk(self.port, wake=self.wake)
-        common = {"team_id": 1, "agent": "a", "task_label": "T-1", "attempt": 1, "prompt": "", "system_prompt": "", "model": None}
-        spec = RunSpec(
-            run_id="rtest0001",
-            fence=1,
-            workspace=str(folder),
-            home=str(folder / "home"),
-            plan_mode=False,
-            session_id=None,
-            new_session_id="n",
-            tools=(ESCALATE,),
-            **common,
-            **rules,
-        )
-        self.gate = Gate(spec, self.desk, self.mode, self.stored, self.plans, {"a1": "explore"})
-
-    def wake(self) -> None:
-        self.woken += 1
-
-    async def mode(self, mode: str) -> None:
-        self.modes.append(mode)
-
-    async def stored(self, tool_use_id: str) -> bool:
-        return True
-
-    async def rule(self, tool: str, given: dict[str, Any], *, mode: str = "default") -> str:
-        """The word of the hook about a call, empty where it has no opinion."""
-        hook = {"tool_name": tool, "tool_input": given, "permission_mode": mode, "transcript_path": ""}
-        output = await self.gate.before_tool(hook, "toolu_1", None)
-        return str(output.get("hookSpecificOutput", {}).get("permissionDecision", ""))
-
-    async def decide(self, tool: str, given: dict[str, Any], *, call: str = "toolu_1", agent: str | None = None) -> Any:
-        """The gate's decision about a call that Claude Code would prompt for."""
-        return await self.gate.can_use_tool(tool, given, ToolPermissionContext(tool_use_id=call, agent_id=agent))
+from tests.runners.claude.room import Room
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A workspace."""
     return tmp_path
+
+
+async def test_a_call_waits_for_its_step_and_only_what_the_lead_is_asked_for_the_transcript(folder: Path) -> None:
+    room = Room(folder, yes, allow=("Bash(git *)",), deny=("Bash(git push *)",))
+    await room.rule("Read", {"file_path": "a.py"})
+    await room.rule("Bash", {"command": "git push"})
+    assert room.waited == []
+    await room.rule("Bash", {"command": "git status"})
+    assert room.waited == ["recorded toolu_1"]
+    await room.decide("Bash", {"command": "make"}, call="toolu_2")
+    assert room.waited == ["recorded toolu_1", "stored toolu_2"]
 
 
 async def test_deny_beats_ask_beats_allow(folder: Path) -> None:

@@ -1,0 +1,50 @@
+"""Lost calls: what an agent did in the last moment before a crash, which its transcript, stored a moment behind, does not hold.
+
+The life that goes on is told of them in its prompt, in words that a rehearsal can read back.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tasks_app.domain.text import one_line
+
+INPUT_LIMIT = 2_000
+RESULT_LIMIT = 1_000
+UNKNOWN = "Whether it took effect is not known."
+_LINES = re.compile(rf"^\[crewdesk:made (\S+)\] (\S+) (.*)\n  (?:{re.escape(UNKNOWN)}|It (gave|failed): (.*))$", re.MULTILINE)
+_MARK = re.compile(r"\[(?=crewdesk:|rehearsal:|message )")
+
+
+@dataclass(frozen=True)
+class LostCall:
+    """One call: its tool_use id, tool, input as JSON, and what came of it; None where the process died before that was seen."""
+
+    id: str
+    tool: str
+    input: str
+    result: str | None = None
+    failed: bool = False
+
+
+def told(calls: Iterable[LostCall]) -> str:
+    """Return the calls as two lines each, for a prompt."""
+    return "\n".join(_told(call) for call in calls)
+
+
+def _told(call: LostCall) -> str:
+    came = UNKNOWN if call.result is None else f"It {'failed' if call.failed else 'gave'}: {_quoted(call.result, RESULT_LIMIT)}"
+    return f"[crewdesk:made {call.id}] {call.tool} {_quoted(call.input, INPUT_LIMIT)}\n  {came}"
+
+
+def _quoted(text: str, limit: int) -> str:
+    """What a tool was given or printed must not pass for a mark of ours."""
+    return _MARK.sub("(", one_line(text, limit))
+
+
+def read(text: str) -> list[LostCall]:
+    """Return the calls that a prompt tells of."""
+    return [
+        LostCall(name, tool, given, came if word else None, failed=word == "failed")
+        for name, tool, given, word, came in _LINES.findall(text)
+    ]

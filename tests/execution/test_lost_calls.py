@@ -1,0 +1,62 @@
+"""What an agent did in the last moment before a crash is told to the life that goes on, for its transcript does not hold it."""
+
+import pytest
+
+from tasks_app.domain import lost_calls
+from tasks_app.domain.lost_calls import LostCall
+from tasks_app.domain.statuses import Reason
+from tasks_app.runners.port import Outcome, OutcomeKind
+from tests.execution.lives import Scripted, done, drive_on, outcome, told
+from tests.services import world
+
+pytestmark = pytest.mark.usefixtures("scripted", "database_threads")
+
+
+def test_calls_that_the_transcript_lost_are_told_with_what_came_of_them_until_the_agent_knows(crew):
+    held = crew.claim()
+
+    async def dies(given, port):
+        await port.note_session(given.new_session_id)
+        place = {"project_key": "p", "session_id": given.new_session_id}
+        known = {"type": "assistant", "uuid": "2", "message": {"content": [{"type": "tool_use", "id": "toolu_1"}]}}
+        await port.session_store.append(place, [told(given, uuid="1"), known])
+        await port.emit([bash("toolu_1", "one"), bash("toolu_2", "two"), came("toolu_2", "2 passed"), bash("toolu_3", "three")])
+        return Outcome(OutcomeKind.PARKED, Reason.INTERRUPTED)
+
+    async def is_told_and_dies(given, port):
+        await port.session_store.append({"project_key": "p", "session_id": given.session_id}, [told(given, uuid="3")])
+        return Outcome(OutcomeKind.PARKED, Reason.INTERRUPTED)
+
+    drive_on(held, dies)
+    drive_on(world.take(held.id), outcome(OutcomeKind.PARKED, Reason.INTERRUPTED))
+    assert lost_calls.read(Scripted.specs[0].prompt) == [
+        LostCall("toolu_2", "Bash", '{"command": "two"}', "2 passed"),
+        LostCall("toolu_3", "Bash", '{"command": "three"}'),
+    ]
+    drive_on(world.take(held.id), is_told_and_dies)
+    assert len(lost_calls.read(Scripted.specs[0].prompt)) == 2, "the prompt of the life before reached no transcript"
+    drive_on(world.take(held.id), done())
+    assert "[crewdesk:interrupted]" in Scripted.specs[0].prompt
+    assert lost_calls.read(Scripted.specs[0].prompt) == []
+
+
+def test_calls_of_a_life_that_left_no_transcript_are_told_with_the_first_prompt(crew):
+    held = crew.claim()
+
+    async def dies(given, port):
+        await port.emit([bash("toolu_1", "one")])
+        return Outcome(OutcomeKind.PARKED, Reason.INTERRUPTED)
+
+    drive_on(held, dies)
+    drive_on(world.take(held.id), done())
+    prompt = Scripted.specs[0].prompt
+    assert "[crewdesk:task " in prompt
+    assert [call.id for call in lost_calls.read(prompt)] == ["toolu_1"]
+
+
+def bash(name, command):
+    return world.StepDraft(world.StepKind.TOOL_CALL, "Bash", {"tool": "Bash", "input": {"command": command}}, name)
+
+
+def came(name, text):
+    return world.StepDraft(world.StepKind.TOOL_RESULT, text, {"is_error": False}, name)
