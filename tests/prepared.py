@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 DATABASE = "crewdesk.sqlite3"
-MAKE = "import django; django.setup(); from tasks_app.management import prepare; prepare.everything()"
+MAKE = "import django; django.setup(); from tasks_app.management import prepare; prepare.home(); prepare.database()"
 _own = Path(os.environ.get("CREWDESK_HOME", ""))
 """The private home of this process, made and removed by tests/conftest.py."""
 
@@ -23,7 +23,7 @@ def _template() -> Path:
 
 
 def home(folder: Path) -> Path:
-    """Make a home there, as the first `up` leaves it, and return it; one that exists stays as it is."""
+    """Make a home there with a database that holds nothing yet, and return it; one that exists stays as it is."""
     if not folder.exists():
         folder.mkdir(mode=0o700, parents=True)
         shutil.copy(_template(), folder / DATABASE)
