@@ -31,6 +31,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("inbox/", inbox.inbox, name="inbox"),
     path("inbox/<slug:id>/", inbox.detail, name="inbox-detail"),
     path("inbox/<slug:id>/answer/", inbox.answer, name="decision-answer"),
+    path("inbox/<slug:id>/looking/", inbox.looking, name="decision-looking"),
     path("inbox/<slug:id>/snooze/", inbox.snooze, name="decision-snooze"),
     path("teams/", teams.listing, name="teams"),
     path("teams/new/", new_team.new_team, name="team-new"),

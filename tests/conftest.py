@@ -10,6 +10,8 @@ import django
 import pluggy
 import pytest
 
+from tests import early
+
 for name in [key for key in os.environ if key.startswith(("CREWDESK_", "ANTHROPIC_", "CLAUDE"))]:
     if not name.startswith("CREWDESK_TEST_"):
         del os.environ[name]
@@ -44,6 +46,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             any(item.get_closest_marker(name) for name in ("engine", "browser")) != beside_others,
         )
     )
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Stories that mostly wait begin now, beside all others."""
+    early.begin(session.config, (mark.args[0] for item in session.items for mark in item.iter_markers("early")))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """None of them outlives the tests."""
+    early.end(session.config)
 
 
 @pytest.hookimpl(hookwrapper=True)

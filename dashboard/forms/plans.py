@@ -3,11 +3,12 @@
 import contextlib
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from django.http import HttpRequest
 
+from dashboard.forms import limits
 from tasks_app.domain import plan as plans
 from tasks_app.domain import plan_lines
 from tasks_app.domain.errors import Invalid, Problem, TooLarge
@@ -36,11 +37,12 @@ class Given:
     base: str = ""
     rehearsal: bool = False
     checked: str = ""
+    limits: Mapping[str, str] = field(default_factory=dict)  # what was set over the plan's own (forms.limits)
 
     @property
     def digest(self) -> str:
         """Names exactly what was checked: a plan is started only as it was seen."""
-        return hashlib.sha256(repr((self.text, self.base, self.rehearsal)).encode()).hexdigest()
+        return hashlib.sha256(repr((self.text, self.base, self.rehearsal, sorted(self.limits.items()))).encode()).hexdigest()
 
 
 def read(request: HttpRequest) -> Given:
@@ -59,12 +61,13 @@ def read(request: HttpRequest) -> Given:
         base=clean(request.POST.get("base", "")).strip()[:1000],
         rehearsal=bool(request.POST.get("rehearsal")),
         checked=request.POST.get("checked", "")[:64],
+        limits=limits.read(request.POST),
     )
 
 
 def check(given: Given) -> tuple[Plan, Source]:
     """Return the plan and its source; raises `Invalid` naming every problem at once."""
-    plan = plans.parse(given.text, known_types=registry.PLANNED, source="The plan")
+    plan = limits.applied(plans.parse(given.text, known_types=registry.PLANNED, source="The plan"), given.limits)
     base = _folder(given.base)
     with _where_it_stands(given):
         return plan, Source(given.text, base, plan_files.script_of(plan, base))

@@ -15,7 +15,7 @@ from dashboard.panels.decision import Decision
 from dashboard.panels.graph import Graph
 from dashboard.panels.history import History
 from dashboard.panels.inbox_counts import InboxCounts
-from dashboard.panels.inbox_list import InboxList
+from dashboard.panels.inbox_list import Gone, InboxList
 from dashboard.panels.kpis import Kpis
 from dashboard.panels.message_log import MessageLog, MessagePairs
 from dashboard.panels.messages import Messages
@@ -61,7 +61,8 @@ def inbox(arg: str, viewer: Viewer) -> list[Block]:
     decision_id, chosen = args.choices(arg)
     kind = chosen.get("kind", "")
     team = inbox_selector.team_of(decision_id) if decision_id else None
-    listed = InboxList().block(kind, decision_id, viewer.team_ids)
+    gone = Gone(chosen.get("gone", ""), chosen.get("after", ""))
+    listed = InboxList().block(kind, decision_id, viewer.team_ids, gone)
     if decision_id and (team is None or not viewer.can_see(team)):
         raise NotFound("There is no such request, or you have no access to it.")
     counts = InboxCounts().block(viewer.team_ids)

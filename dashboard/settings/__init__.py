@@ -83,7 +83,7 @@ SQLITE_OPTIONS = {
 }
 
 
-POOLED = "dashboard.settings.postgres.PooledConnection"
+POOLED = "dashboard.settings.postgres.pooled"
 """Imported only where it is used: an installation on SQLite never loads psycopg."""
 
 
@@ -105,8 +105,8 @@ def _database() -> dict[str, Any]:
     if "sqlite" in config["ENGINE"]:
         return {**config, "OPTIONS": SQLITE_OPTIONS}
     most = int(env.number("CREWDESK_DB_POOL", 8, low=1, high=200))
-    pool = {"min_size": 1, "max_size": most, "timeout": 20, "connection_class": import_string(POOLED)}
-    return {**config, "CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": True, "OPTIONS": {**config.get("OPTIONS", {}), "pool": pool}}
+    options = import_string(POOLED)(config.get("OPTIONS", {}), most=most)
+    return {**config, "CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
 
 
 DATABASES = {"default": _database()}

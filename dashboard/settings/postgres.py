@@ -1,13 +1,22 @@
-"""The connections of the pool to PostgreSQL: after a restart of the server all that are idle are replaced at once.
+"""The connections of the pool to PostgreSQL: after a restart of the server all that are idle are replaced at once, and while
+the server is away one is tried for each second, however long that lasts.
 
 psycopg's pool finds broken connections out one by one, with a longer pause after each (0, 1, 2, 4, 8 s: psycopg_pool 3.3,
-`_getconn_with_check_loop`). With eight of them a page waited for 20 s and then failed.
+`_getconn_with_check_loop`). With eight of them a page waited for 20 s and then failed. Its pauses between two tries to connect
+double as well, for five minutes (`_add_connection`, `AttemptWithBackoff`): a server that was away for a minute was asked again
+a minute later, while all that wanted it waited.
 """
 
 from typing import Any
 
 import psycopg
 
+GIVE_UP_S = 2.0
+"""The pool's tries to connect come after 0, 1 and 2 s; then they begin anew (`try_again`) instead of growing rare."""
+CONNECT_S = 5
+"""A host that does not even refuse (switched off, behind a wall) holds a try for no longer; libpq's own limit is minutes."""
+WAIT_S = 20.0
+"""For so long a call waits for a connection: also the patience of many callers with few connections."""
 CHECK = ""
 """What `ConnectionPool.check_connection` executes."""
 
@@ -24,3 +33,23 @@ class PooledConnection(psycopg.Connection[Any]):
             if query == CHECK and pool is not None:
                 pool.drain()
             raise
+
+
+def try_again(pool: Any) -> None:
+    """Have a pool that gave up begin anew for those who wait; where nobody does, the next call begins."""
+    with pool._lock:
+        if pool._waiting:
+            pool._maybe_grow_pool()
+
+
+def pooled(options: dict[str, Any], *, most: int) -> dict[str, Any]:
+    """Return the options of a database whose connections come from a pool of at most so many."""
+    pool = {
+        "min_size": 1,
+        "max_size": most,
+        "timeout": WAIT_S,
+        "connection_class": PooledConnection,
+        "reconnect_timeout": GIVE_UP_S,
+        "reconnect_failed": try_again,
+    }
+    return {"connect_timeout": CONNECT_S, **options, "pool": pool}

@@ -15,7 +15,7 @@ from dashboard.http import post_only
 from dashboard.panels import args
 from dashboard.panels.decision import Decision
 from dashboard.panels.inbox_counts import InboxCounts
-from dashboard.panels.inbox_list import InboxList
+from dashboard.panels.inbox_list import NOTHING, Gone, InboxList
 from dashboard.panels.structure import InboxStructure
 from dashboard.views.act import Said, tell
 from dashboard.views.page import Page
@@ -47,7 +47,9 @@ def detail(request: HttpRequest, id: str) -> HttpResponse:
     """Show one decision: open to be answered, closed to be read."""
     page = Page.open(request, "inbox", _arg(id, _kind(request)))
     found = _find(page, id)
-    return _render(page, found, picked=True)
+    gone = Gone(**request.session.pop(ANSWERED, {}))
+    page.arg = _arg(id, _kind(request), gone)
+    return _render(page, found, picked=True, gone=gone)
 
 
 @post_only
@@ -55,6 +57,7 @@ def answer(request: HttpRequest, id: str) -> HttpResponse:
     """Answer a decision, then go on to the next one that waits; a refused answer shows what happened and keeps the text."""
     page = Page.open(request, "inbox", id)
     found = _find(page, id, act=True)
+    before = _row_before(page, id)
     try:
         given = forms.read(found.item.kind, found.payload, request.POST)
         actions.answer(
@@ -69,7 +72,7 @@ def answer(request: HttpRequest, id: str) -> HttpResponse:
     except DomainError as problem:
         return _refused(page, id, problem, forms.posted(found.item.kind, found.payload, request.POST))
     word = choice_word(given.choice).capitalize()
-    request.session[ANSWERED] = {"id": id, "title": found.item.title, "word": word}
+    request.session[ANSWERED] = {"id": id, "after": before}
     raised = budget_forms.raised(found.payload, given.data)
     more = f" {raised}." if raised else ""
     messages.success(request, f"{word}: {found.item.title}.{more} {SENT}")
@@ -91,13 +94,31 @@ def snooze(request: HttpRequest, id: str) -> HttpResponse:
     return _next(page)
 
 
+@post_only
+def looking(request: HttpRequest, id: str) -> HttpResponse:
+    """Tell the others that this person looks at a decision; its page stays open."""
+    page = Page.open(request, "inbox", id)
+    _find(page, id, act=True)
+    try:
+        actions.look(id, actor=page.viewer.actor)
+    except DomainError as problem:
+        return _refused(page, id, problem, {})
+    return redirect("inbox-detail", id)
+
+
 def _kind(request: HttpRequest) -> str:
     kind = request.GET.get("kind", "")
     return kind if kind in set(DecisionKind) else ""
 
 
-def _arg(id: str, kind: str) -> str:
-    return args.pack(id, {"kind": kind})
+def _arg(id: str, kind: str, gone: Gone = NOTHING) -> str:
+    return args.pack(id, {"kind": kind, "gone": gone.id, "after": gone.after})
+
+
+def _row_before(page: Page, id: str) -> str:
+    """Which row stands before that of this decision: there its row stays for a moment."""
+    ids = [item.id for item in selector.open_items(page.viewer.team_ids)]
+    return ids[ids.index(id) - 1] if id in ids[1:] else ""
 
 
 def _find(page: Page, id: str, *, act: bool = False) -> selector.Detail:
@@ -126,15 +147,15 @@ def _render(
     picked: bool,
     problem: DomainError | None = None,
     posted: dict[str, Any] | None = None,
+    gone: Gone = NOTHING,
 ) -> HttpResponse:
     kind, teams = _kind(page.request), page.viewer.team_ids
     answered, last = selector.answered_since(teams, timezone.localtime().replace(hour=0, minute=0, second=0))
     context = {
         "structure": InboxStructure().block(kind, teams),
         "counts": InboxCounts().block(teams),
-        "list": InboxList().block(kind, found.item.id if found else "", teams),
+        "list": InboxList().block(kind, found.item.id if found else "", teams, gone),
         "decision": Decision().block(found.item.id, found.item.team_id) if found else None,
-        "answered": page.request.session.pop(ANSWERED, None),
         "posted": posted,
         "picked": picked,
         "kinds": list(DecisionKind),

@@ -17,6 +17,7 @@ KEYS = (
             (("g", "m"), "Messages of that team"),
             (("g", "h"), "History"),
             (("/",), "Search"),
+            (("Ctrl", "k"), "Palette: every place, task, agent and act of the page, found by typing (on a Mac Cmd k)"),
             (("?",), "This list"),
         ),
     ),
@@ -25,6 +26,15 @@ KEYS = (
         (
             (("j", "k"), "Next, previous"),
             (("Enter",), "Open"),
+        ),
+    ),
+    (
+        "On any page",
+        (
+            (("u",), "Undo what was just done, while its button is there"),
+            (("p",), "Pause live: nothing on the page moves until you press it again"),
+            (("f",), "Follow the transcript, or stop following"),
+            ((".",), "More: open the menu beside"),
         ),
     ),
     (

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET
 
+from dashboard.forms import limits
 from dashboard.forms import plans as forms
 from dashboard.forms.plans import Given
 from dashboard.http import post_only
@@ -25,7 +26,7 @@ from tasks_app.management import credentials
 from tasks_app.selectors import estimates
 from tasks_app.services import actions, judges
 
-AT_FIELDS = ("file", "base", "rehearsal")
+AT_FIELDS = ("file", "base", "rehearsal", *limits.FIELDS)
 """Fields of the form at which the page says what is wrong with them; what is wrong with the plan stands in a table."""
 EXAMPLE = Path(settings.BASE_DIR) / "examples" / "billing" / "plan.yaml"
 
@@ -141,6 +142,8 @@ def _render(page: Page, given: Given, *, preview: Preview | None = None, problem
     context: dict[str, Any] = {
         "given": given,
         "preview": preview,
+        "limits": limits.shown(preview.plan if preview else None, given.limits),
+        "ask_all": limits.ASK_ALL in given.limits,
         "must_rehearse": _must_rehearse(),
         "problems": problem.problems if isinstance(problem, Invalid) and in_plan else (),
         "has_example": EXAMPLE.is_file(),

@@ -1,9 +1,9 @@
-// Keys: go to a page, move in a list, answer the request that is open. Ignored in fields; single ones can be switched off
+// Keys: go to a page, move in a list, answer the request that is open; Ctrl K opens palette.js. Ignored in fields; single ones can be switched off
 // (WCAG 2.1.4). The page /keys/ lists them and holds the switch; `?` shows it in a dialog. No page needs them.
 (() => {
   const GO = { o: "/", i: "/inbox/", b: "", d: "?view=graph", m: "messages/", h: "/history/" }; // no slash before it: of a team
   const FIELDS = "textarea,select,[contenteditable],input:not([type=checkbox],[type=radio],[type=submit])";
-  const LISTS = ".item[href], .tcard h3 a, .agent h3 a, tbody th > a:first-child";
+  const LISTS = ".item[href]:not(.gone), .tcard h3 a, .agent h3 a, tbody th > a:first-child";
   const TOGETHER_MS = 1500;
   const read = () => { try { return localStorage.getItem("keys") ?? "on"; } catch { return "on"; } };
   const keep = (word) => { try { localStorage.setItem("keys", word); } catch { /* private mode: for this page only */ } };
@@ -50,7 +50,7 @@
     all[Math.min(Math.max(from + by, 0), all.length - 1)]?.focus();
   };
   const turn = (by) => {
-    const all = [...document.querySelectorAll(".split .item[href]")];
+    const all = [...document.querySelectorAll(".split .item[href]:not(.gone)")];
     const at = all.findIndex((one) => one.hasAttribute("aria-current"));
     all[at < 0 ? 0 : at + by]?.click();
   };
@@ -60,6 +60,16 @@
     field.focus();
     field.select();
   };
+
+  const shown = (selector, from = document) => [...from.querySelectorAll(selector)].find((one) => one.offsetParent);
+  const more = () => {
+    const near = document.activeElement?.closest(".card, .tcard, tr") ?? document.body, all = "details.menu > summary, details.fold > summary";
+    const menu = shown(all, near) ?? shown(all, document.getElementById("main"));
+    menu?.click();
+    menu?.focus();
+  };
+  const pause = () => document.dispatchEvent(new CustomEvent("live:pause"));
+  const palette = () => import(document.documentElement.dataset.palette).then(({ open }) => open(team(), pause)).catch(search);
 
   // The list, taken from its page, and the switch in it.
   const dress = (list) => {
@@ -93,7 +103,7 @@
   });
   dress(document.getElementById("main"));
 
-  const DO = { "/": search, "?": help, r: write, h: () => press("h"), a: () => answer("a"), d: () => answer("d"), "[": () => turn(-1), "]": () => turn(1) };
+  const DO = { "/": search, "?": help, r: write, h: () => press("h"), a: () => answer("a"), d: () => answer("d"), u: () => shown("#undo-note button")?.click(), f: () => shown("#follow")?.click(), p: pause, ".": more, "[": () => turn(-1), "]": () => turn(1) };
   let went = -TOGETHER_MS;
   const single = (event) => {
     const key = event.key.toLowerCase(), after = event.timeStamp - went < TOGETHER_MS;
@@ -112,6 +122,11 @@
     if (!event.key || event.isComposing || event.key.length > 1 && event.key !== "Enter" && event.key !== "Escape") return;
     const field = event.target.closest?.(FIELDS), chord = event.ctrlKey || event.metaKey || event.altKey;
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { if (!event.repeat) send(event); return; }
+    if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey) {
+      event.preventDefault(); // the browser's own bar
+      if (!event.repeat && !document.querySelector("dialog[open]")) palette();
+      return;
+    }
     // out of a field, back to where the keys of an answer work
     if (event.key === "Escape" && field?.closest("[data-answer]")) return field.closest("[data-decision]")?.querySelector("h2")?.focus();
     if (field || off() || event.key.length > 1 || (chord && !event.getModifierState("AltGraph"))) return;

@@ -6,7 +6,7 @@
   const BEAT = 25_000, FIRST = 500, LONGEST = 30_000, ACK_MS = 1000, ACK_EVERY = 20, ACK_CHARS = 100_000, BUDGET_MS = 12;
   const byId = (id) => document.getElementById(id);
   const queue = new Map(); // id -> newest HTML, null: gone
-  let socket, url, seq, pageSeq, state, note, fetching, away;
+  let socket, url, seq, pageSeq, state, note, fetching, away, paused, owed;
   let last = Date.now(), tries = 0, timer, raf, ackTimer, unacked = 0, chars = 0, acked = 0, opened = 0, skew = 0;
 
   const write = (node, text) => { if (node && node.textContent !== text) node.textContent = text; };
@@ -14,7 +14,7 @@
   const say = (word) => {
     state = document.documentElement.dataset.conn = word;
     const stale = word === "stale";
-    const texts = { none: "Not live", connecting: "Connecting", live: note || "Live", reconnecting: "Reconnecting", stale: `Stale since ${since()}` };
+    const texts = { none: "Not live", connecting: "Connecting", live: paused ? "Paused" : note || "Live", reconnecting: "Reconnecting", stale: `Stale since ${since()}` };
     write(byId("conn-text"), texts[word]);
     if (stale) write(byId("conn-since"), `No data since ${since()}.`);
     for (const node of document.querySelectorAll(stale ? "[data-needs-live]:enabled" : "[data-was-live]")) {
@@ -100,7 +100,7 @@
     order();
     tick();
   };
-  const kick = () => { if (!raf && !document.hidden && queue.size) raf = requestAnimationFrame(flush); };
+  const kick = () => { if (!raf && !paused && !document.hidden && queue.size) raf = requestAnimationFrame(flush); };
 
   const ack = () => {
     clearTimeout(ackTimer);
@@ -120,7 +120,7 @@
     last = Date.now();
     tries = 0;
     if (frame.now) skew = frame.now - last;
-    if (frame.resync || ("prev" in frame && frame.prev !== seq)) return resync(frame.missed);
+    if (frame.resync || ("prev" in frame && frame.prev !== seq)) { seq = frame.seq; return resync(frame.missed); }
     seq = frame.seq;
     chars += event.data.length;
     if (++unacked >= ACK_EVERY || chars >= ACK_CHARS || last - acked >= ACK_MS) ack();
@@ -172,7 +172,18 @@
     else location.replace(location.pathname + location.search); // a page that a form was sent to is not sent again
   };
 
+  // Paused: nothing on the page moves; the count in its title, and what tells of requests, go on.
+  document.addEventListener("live:pause", () => {
+    paused = document.documentElement.toggleAttribute("data-paused");
+    say(state);
+    if (paused) return;
+    if (owed) resync();
+    else kick();
+  });
+
   const resync = async (missed) => {
+    if (paused) { owed = true; return; }
+    owed = false;
     fetching = true;
     drop();
     queue.clear();

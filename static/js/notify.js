@@ -81,7 +81,7 @@ setInterval(async () => {
   if (!due.length) return;
   const answer = await fetch("/api/decisions", { headers: { Accept: "application/json" } }).catch(() => null);
   if (!answer?.ok) return;
-  const open = new Set((await answer.json()).decisions.filter((one) => !one.snoozed).map((one) => one.id));
+  const open = new Set((await answer.json()).decisions.filter((one) => !one.snoozed && !one.looking).map((one) => one.id));
   for (const { detail, times } of due) {
     if (open.has(detail.id)) tell(detail, times);
     else write(detail.id, { ...told()[detail.id], at: Date.now() });

@@ -41,6 +41,15 @@ def patiently(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
             pause = min(pause * 2, 2.0)
 
 
+def closing_on_error(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call a service once, for a caller that tries again by itself: what raised leaves no broken connection behind."""
+    try:
+        return function(*args, **kwargs)
+    except Exception:
+        connection.close()
+        raise
+
+
 async def call(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Await `patiently(function, …)` in one of the database threads."""
     return await asyncio.get_running_loop().run_in_executor(_pool, partial(patiently, function, *args, **kwargs))

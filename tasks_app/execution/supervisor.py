@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
@@ -25,11 +25,10 @@ from tasks_app.runners.port import Directive
 from tasks_app.services import claims, recovery, workers
 from tasks_app.services.runs import Held
 
-P = ParamSpec("P")
-T = TypeVar("T")
 logger = logging.getLogger(__name__)
 SWEEP_S = 2.0
 WATCH_S = 0.25
+BEAT_AGAIN_S = 1.0
 LEAVE_S = 10.0
 
 
@@ -69,7 +68,7 @@ class Supervisor:
 
     def _live(self) -> None:
         asyncio.set_event_loop(self._loop)
-        ours = (self._beat(), self._sweep(), self._watch(), self._tell(), self._listen())
+        ours = (self._beat(), self._fence_off(), self._sweep(), self._watch(), self._tell(), self._listen())
         for work in (*ours, ageing.look_after(), ageing.look_after_snapshots(), backing.look_after()):
             self._standing.append(self._begin(work))
         self._loop.run_forever()
@@ -157,34 +156,41 @@ class Supervisor:
             self._ports.pop(held.id, None)
 
     async def _beat(self) -> None:
-        """The heartbeat's answer is also how a stop or a lost lease arrives. No answer for long: all is lost.
+        """The heartbeat's answer is also how a stop or a lost lease arrives.
 
         Hints make it beat at once; those that come while it beats are answered together by the next.
         """
         while True:
             self._hinted.clear()
-            await self._beat_once()
+            answered = await self._beat_once()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._hinted.wait(), HEARTBEAT_S if answered else BEAT_AGAIN_S)
+
+    async def _fence_off(self) -> None:
+        """No heartbeat was answered for long, also while one waits for a database that is away: all is lost."""
+        while True:
+            await asyncio.sleep(WATCH_S)
             if time.monotonic() - self._beat_at > FENCE_OFF_S:
                 for port in list(self._ports.values()):
                     port.direct(Directive.LOST)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._hinted.wait(), HEARTBEAT_S)
 
-    async def _beat_once(self) -> None:
+    async def _beat_once(self) -> bool:
+        """Whether it was answered."""
         asked_at = time.monotonic()
         held = {run_id: port.held.fence for run_id, port in self._ports.items()}
         try:
             answers = await self._loop.run_in_executor(
-                self._beats, partial(_closing_on_error, workers.heartbeat, self.name, held=held)
+                self._beats, partial(db.closing_on_error, workers.heartbeat, self.name, held=held)
             )
         except Exception as error:
             logger.warning("no heartbeat: %s", type(error).__name__)
-            return
+            return False
         self._beat_at = asked_at
         for run_id, directive in answers.items():
             port = self._ports.get(run_id)
             if port is not None and port.held.fence == held[run_id]:
                 port.direct(directive)
+        return True
 
     async def _sweep(self) -> None:
         """What must not depend on a hint. Any worker may do it; a little chance keeps them apart."""
@@ -193,7 +199,7 @@ class Supervisor:
             if self._leaving:
                 return
             try:
-                unsent = await self._loop.run_in_executor(self._sweeps, partial(_closing_on_error, self._sweep_once))
+                unsent = await self._loop.run_in_executor(self._sweeps, partial(db.closing_on_error, self._sweep_once))
             except Exception:
                 logger.exception("a sweep failed")
                 continue
@@ -215,7 +221,7 @@ class Supervisor:
             if not gone:
                 continue
             self._siblings -= gone
-            take_back = partial(_closing_on_error, recovery.take_back_from_dead, self.host, alive=self.name)
+            take_back = partial(db.closing_on_error, recovery.take_back_from_dead, self.host, alive=self.name)
             try:
                 await self._loop.run_in_executor(self._sweeps, take_back)
             except Exception:
@@ -256,14 +262,6 @@ class Supervisor:
         await scratch.leave(self.name)
         for work in self._standing:
             work.cancel()
-
-
-def _closing_on_error(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    try:
-        return function(*args, **kwargs)
-    except Exception:
-        connection.close()
-        raise
 
 
 _current: Supervisor | None = None

@@ -41,6 +41,8 @@ class Decision(models.Model):
     opened_at = models.DateTimeField()
     expires_at = models.DateTimeField(null=True)
     snoozed_until = models.DateTimeField(null=True)
+    looked_by = models.CharField(max_length=80, blank=True)  # who said last that they look at it, and when: services.expiry
+    looked_at = models.DateTimeField(null=True)
     choice = models.CharField(max_length=20, blank=True)
     note = models.TextField(blank=True)
     answer = models.JSONField(default=dict)

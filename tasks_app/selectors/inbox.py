@@ -16,10 +16,13 @@ from tasks_app.domain.text import one_line
 from tasks_app.models import Decision, Dependency, Step
 from tasks_app.selectors.look import once
 
+LOOK = dt.timedelta(minutes=10)
+"""For so long it is shown that somebody looks, and reminders are quiet; then they return."""
 STEPS_BEFORE = 6
 TITLE = 300
 SHOWN = (
     "id", "team_id", "kind", "status", "title", "agent_id", "task_id", "run_id", "opened_at", "expires_at", "snoozed_until",
+    "looked_by", "looked_at",
     "parked", "decider", "lead_until", "handed_why", "team__slug",
     "team__name", "team__rehearsal", "agent__name", "task__number", "task__title",
 )  # fmt: skip
@@ -50,6 +53,8 @@ class Item:
     opened_at: dt.datetime
     expires_at: dt.datetime | None
     snoozed_until: dt.datetime | None
+    looked_by: str  # who said last that they look at it; `looking`: whether that still counts
+    looked_at: dt.datetime | None
     parked: bool
     with_lead_agent: bool  # the lead agent looks at it; a person may answer all the same
     lead_until: dt.datetime | None
@@ -61,6 +66,11 @@ class Item:
     def task_label(self) -> str:
         """`T-42`, or nothing."""
         return task_label(self.task_number) if self.task_number is not None else ""
+
+    @property
+    def looking(self) -> bool:
+        """Whether somebody has said of late that they look at it."""
+        return self.open and self.looked_at is not None and timezone.now() - self.looked_at < LOOK
 
     @property
     def open(self) -> bool:
@@ -215,6 +225,8 @@ def _item(row: Decision, behind: Mapping[int, int]) -> Item:
         opened_at=row.opened_at,
         expires_at=row.expires_at,
         snoozed_until=row.snoozed_until,
+        looked_by=row.looked_by,
+        looked_at=row.looked_at,
         parked=row.parked,
         with_lead_agent=row.decider == Decider.LEAD.value,
         lead_until=row.lead_until,

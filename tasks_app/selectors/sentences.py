@@ -208,10 +208,12 @@ UNDONE: Mapping[str, str] = {
 
 
 def _note(entry: Entry) -> Said:
-    """Services write two kinds of note: what an agent reports of its task, and how long a request is snoozed."""
+    """Services write two kinds of note: what an agent reports of its task, and what is done about a request without an answer."""
     words = str(entry.data.get("text", ""))
     if entry.decision and words == "awake again":
         return about("{who} ended the snooze of REQUEST")(entry)
+    if entry.decision and words == "is looking":
+        return about("{who} looks at REQUEST")(entry)
     if entry.decision:
         return about("{who} put off REQUEST", "text")(entry)
     _, _, status = words.partition("reports: ")

@@ -89,6 +89,11 @@ def snooze(decision_id: str, *, minutes: int, actor: str) -> None:
     expiry.snooze(decision_id, minutes=minutes, actor=actor)
 
 
+def look(decision_id: str, *, actor: str) -> None:
+    """Tell the others that somebody looks at a decision."""
+    expiry.look(decision_id, actor=actor)
+
+
 def start_task(task_id: int, *, agent_id: int, actor: str) -> Run:
     """Give a ready task to an agent now. Raises `Blocked`, `AlreadyClaimed` or `Conflict`, each naming why; also for a budget."""
     with transaction.atomic():

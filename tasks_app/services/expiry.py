@@ -1,4 +1,4 @@
-"""Decisions that time ends or quiets: timeouts that were set, and snoozing."""
+"""Decisions that time ends or quiets: timeouts that were set, snoozing, and the word that somebody looks."""
 
 from datetime import timedelta
 
@@ -56,3 +56,13 @@ def wake_up(decision_id: str, *, actor: str) -> None:
     decisions.must_be_open(decision)
     if Decision.objects.filter(pk=decision_id, snoozed_until__isnull=False).update(snoozed_until=None):
         decisions.append_event(EventKind.NOTE, decision, actor=actor, data={"text": "awake again"})
+
+
+@transaction.atomic
+def look(decision_id: str, *, actor: str) -> None:
+    """Tell the others that somebody looks at it, and quiet its reminders for ten minutes; it stays open, anybody may answer."""
+    events.lock(decisions.get(decision_id).team_id)
+    decision = decisions.get(decision_id)
+    decisions.must_be_open(decision)
+    Decision.objects.filter(pk=decision_id).update(looked_by=actor[:80], looked_at=clock.now())
+    decisions.append_event(EventKind.NOTE, decision, actor=actor, data={"text": "is looking"})

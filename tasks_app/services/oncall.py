@@ -20,6 +20,7 @@ from tasks_app.domain.ids import task_label
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus
 from tasks_app.domain.text import cut, mask_json, one_line
 from tasks_app.models import Decision
+from tasks_app.selectors import inbox
 from tasks_app.services import clock, decisions, events
 
 PAUSES_S = (60, 120, 240, 480)
@@ -38,7 +39,7 @@ class Notice:
 
 
 def claim(*, after_min: float, origin: str) -> Notice | None:
-    """Claim the next try for what has been open for `after_min` minutes or more and is not snoozed; None: nothing is due.
+    """Claim the next try for what is open for `after_min` minutes, not snoozed and not looked at; None: nothing is due.
 
     `origin` is that of the pages, such as `https://desk.example.org`; empty: the link is the path alone.
     """
@@ -57,6 +58,7 @@ def claim(*, after_min: float, origin: str) -> Notice | None:
 def _due(now: datetime, after_min: float) -> QuerySet[Decision]:
     return Decision.objects.filter(
         Q(snoozed_until=None) | Q(snoozed_until__lte=now),
+        Q(looked_at=None) | Q(looked_at__lte=now - inbox.LOOK),
         Q(notify_next_at=None) | Q(notify_next_at__lte=now),
         status=DecisionStatus.OPEN.value,
         decider=Decider.HUMAN.value,

@@ -17,7 +17,7 @@ NAMED = {key for _, lines in KEYS for pressed, _ in lines for key in pressed}
 def test_the_page_names_every_key_that_the_script_knows(desk):
     known = set(re.findall(r'"([^"]+)": |(\w): ', SCRIPT[SCRIPT.index("const DO") : SCRIPT.index("let went")]))
     going = dict(re.findall(r'(\w): "([^"]*)"', SCRIPT[SCRIPT.index("const GO") : SCRIPT.index("// no slash")]))
-    assert len(known) == 8
+    assert len(known) == 12
     assert {one or other for one, other in known} | set(going) | {"g", "j", "k", "1", "9"} == NAMED - {
         "Enter",
         "Esc",

@@ -210,3 +210,48 @@ def test_what_a_pasted_plan_names_and_is_not_there_is_told_where_it_can_be_mende
     assert "The plan has 1 problem" in placed
     assert f"{line} {where} The" in placed
     assert "Correct it or the folder of the plan" in placed
+
+
+LIMITS = {"budget_usd": "$7,5", "parallel": "3", "attempts": "2", "run_minutes": "30", "run_usd": "1", "ask_all": "1"}
+
+
+def test_limits_set_on_the_page_hold_over_the_plan_and_are_started_as_they_were_checked(post, home):
+    plan = PLAN.replace("budget: {usd: 5}", "budget: {usd: 5, tokens: 900000}\npermissions: {allow: [Bash], deny: [WebFetch]}")
+    response = post(plan=plan, do="check", **LIMITS)
+    assert "Start team: 2 agents, up to $7.50" in words_of(response)
+    seal = checked(response)
+    shown = post(plan=plan, do="start", checked=seal, **{**LIMITS, "parallel": "9"})
+    assert not Team.objects.filter(name="Billing").exists(), "other limits than those that were checked are checked first"
+    assert checked(shown) != seal
+    post(plan=plan, do="start", checked=seal, **LIMITS)
+    team = Team.objects.get(name="Billing")
+    assert (float(team.budget_usd), team.budget_tokens) == (7.5, 900_000)
+    limits = team.limits
+    assert (limits["parallel"], limits["attempts"], limits["minutes"], limits["run_budget"]["usd"]) == (3, 2, 30, 1)
+    assert team.permissions == {"allow": [], "deny": ["WebFetch"], "ask": []}
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "said"),
+    [
+        ("budget_usd", "lots", "Budget of the team: give a number (US dollars), not “lots”."),
+        ("budget_usd", "-1", "Budget of the team should be greater than 0"),
+        ("parallel", "2.5", "Agents at once: give a whole number (1 to 64), not “2.5”."),
+        ("parallel", "65", "Agents at once should be less than or equal to 64"),
+        ("attempts", "0", "Attempts per task should be greater than or equal to 1"),
+        ("run_minutes", "nan", "Time of one attempt"),
+        ("run_usd", "inf", "Budget of one attempt"),
+    ],
+)
+def test_a_limit_that_makes_no_sense_is_refused_at_its_field(post, field, text, said):
+    response = post(plan=PLAN, do="check", **{field: text})
+    assert response.status_code == 422
+    assert said in words_of(response)
+    assert re.search(rf'name="{field}"[^>]*aria-invalid="true"', html_of(response))
+    assert not Team.objects.filter(name="Billing").exists()
+
+
+def test_what_a_limit_left_empty_means_stands_in_its_field(post):
+    html = html_of(post(plan=PLAN, do="check"))
+    assert re.search(r'name="parallel"[^>]*placeholder="2"', html)
+    assert re.search(r'name="budget_usd"[^>]*placeholder="5"', html)

@@ -1,12 +1,13 @@
 """After a restart of PostgreSQL no page waits for the pool to find its broken connections out one by one."""
 
+import threading
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg_pool import ConnectionPool
 
-from dashboard.settings.postgres import PooledConnection
+from dashboard.settings.postgres import PooledConnection, pooled, try_again
 
 
 class Pool:
@@ -48,3 +49,28 @@ def test_the_pools_check_is_the_query_that_is_looked_for(broken: PooledConnectio
     with pytest.raises(psycopg.OperationalError):
         ConnectionPool.check_connection(broken)
     assert broken._pool.drained == 1  # type: ignore[union-attr]
+
+
+class Starved:
+    """A pool that gave up, with or without somebody who waits."""
+
+    def __init__(self, *waiting: str) -> None:
+        self._lock, self._waiting, self.grown = threading.Lock(), waiting, 0
+
+    def _maybe_grow_pool(self) -> None:
+        self.grown += 1
+
+
+def test_a_pool_that_gave_up_begins_anew_for_those_who_wait_and_rests_where_nobody_does() -> None:
+    wanted, idle = Starved("a page"), Starved()
+    try_again(wanted)
+    try_again(idle)
+    assert (wanted.grown, idle.grown) == (1, 0)
+
+
+def test_tries_to_connect_never_grow_rare_and_a_silent_host_holds_none_for_long() -> None:
+    options = pooled({"sslmode": "require"}, most=8)
+    pool = ConnectionPool(open=False, kwargs={}, **options.pop("pool"))
+    assert (pool.reconnect_timeout, pool._reconnect_failed, pool.max_size) == (2.0, try_again, 8)
+    assert options == {"connect_timeout": 5, "sslmode": "require"}
+    assert pooled({"connect_timeout": 9}, most=1)["connect_timeout"] == 9, "the lead's own word counts"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import prepared
 from tests.management.desks import ROOT
 
 pytestmark = pytest.mark.engine
@@ -39,7 +40,7 @@ print(json.dumps([payload["limit_tokens"], payload["used_tokens"], payload["over
 
 
 def test_the_overshoot_is_at_most_one_response_and_is_measured(tmp_path: Path) -> None:
-    env = {**os.environ, "CREWDESK_HOME": str(tmp_path / "home"), "DATABASE_URL": ""}
+    env = {**os.environ, "CREWDESK_HOME": str(prepared.home(tmp_path / "home")), "DATABASE_URL": ""}
     for name, text in {"plan.yaml": PLAN, "script.yaml": SCRIPT, "lead.yaml": "rules: []\n"}.items():
         (tmp_path / name).write_text(text)
 

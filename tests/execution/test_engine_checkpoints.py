@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import prepared
 from tests.management.desks import ROOT
 
 pytestmark = pytest.mark.engine
@@ -63,7 +64,7 @@ print(json.dumps({
 
 
 def test_a_team_goes_back_to_the_middle_of_a_task_and_on_to_the_end(tmp_path: Path) -> None:
-    env = {**os.environ, "CREWDESK_HOME": str(tmp_path / "home"), "DATABASE_URL": "", "CREWDESK_WORKER_SLOTS": "1"}
+    env = {**os.environ, "CREWDESK_HOME": str(prepared.home(tmp_path / "home")), "DATABASE_URL": "", "CREWDESK_WORKER_SLOTS": "1"}
     for name, text in (("plan.yaml", PLAN), ("script.yaml", SCRIPT), ("lead.yaml", LEAD)):
         (tmp_path / name).write_text(text)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import prepared
 from tests.management.desks import ROOT
 
 pytestmark = pytest.mark.engine
@@ -52,7 +53,7 @@ print(json.dumps([values, reads, told, refused]))
 
 
 def test_what_one_agent_shares_stands_in_the_prompt_of_the_next_and_it_is_known_who_read_it(tmp_path: Path) -> None:
-    env = {**os.environ, "CREWDESK_HOME": str(tmp_path / "home"), "DATABASE_URL": "", "CREWDESK_WORKER_SLOTS": "1"}
+    env = {**os.environ, "CREWDESK_HOME": str(prepared.home(tmp_path / "home")), "DATABASE_URL": "", "CREWDESK_WORKER_SLOTS": "1"}
     for name, text in (("plan.yaml", PLAN), ("script.yaml", SCRIPT), ("lead.yaml", "rules: []\n")):
         (tmp_path / name).write_text(text)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import prepared
 from tests.management.desks import ROOT
 
 pytestmark = pytest.mark.engine
@@ -44,7 +45,7 @@ print(json.dumps(found))
 
 
 def test_a_finished_attempt_is_forked_at_something_it_said_and_the_files_are_put_back(tmp_path: Path) -> None:
-    env = {**os.environ, "CREWDESK_HOME": str(tmp_path / "home"), "DATABASE_URL": "", "CREWDESK_WORKER_SLOTS": "1"}
+    env = {**os.environ, "CREWDESK_HOME": str(prepared.home(tmp_path / "home")), "DATABASE_URL": "", "CREWDESK_WORKER_SLOTS": "1"}
     for name, text in (("plan.yaml", PLAN), ("script.yaml", SCRIPT), ("lead.yaml", LEAD)):
         (tmp_path / name).write_text(text)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests import prepared
 from tests.execution.databases import own_database
 from tests.management.desks import ROOT
 
@@ -44,7 +45,8 @@ print(json.dumps({
 @pytest.fixture
 def crewdesk(tmp_path: Path) -> Iterator[Callable[..., str]]:
     with own_database() as database:
-        yield _runner({"CREWDESK_HOME": str(tmp_path / "home"), "DATABASE_URL": database, "CREWDESK_WORKER_SLOTS": "3"})
+        home = str(prepared.home(tmp_path / "home"))
+        yield _runner({"CREWDESK_HOME": home, "DATABASE_URL": database, "CREWDESK_WORKER_SLOTS": "3"})
 
 
 def _runner(given: dict[str, str]) -> Callable[..., str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import prepared
 from tests.management.desks import ROOT
 
 pytestmark = pytest.mark.engine
@@ -112,7 +113,7 @@ print(json.dumps({
 
 
 def test_the_lead_agent_answers_after_its_process_was_killed_reassigns_hands_on_and_splits(tmp_path: Path) -> None:
-    env = {**os.environ, "CREWDESK_HOME": str(tmp_path / "home"), "DATABASE_URL": "", "CREWDESK_WORKER_SLOTS": "3"}
+    env = {**os.environ, "CREWDESK_HOME": str(prepared.home(tmp_path / "home")), "DATABASE_URL": "", "CREWDESK_WORKER_SLOTS": "3"}
     for name, text in {"plan.yaml": PLAN, "script.yaml": SCRIPT, "lead.yaml": LEAD, "die.sh": DIE}.items():
         (tmp_path / name).write_text(text.replace("DIE", str(tmp_path / "die.sh")))
 

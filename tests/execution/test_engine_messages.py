@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import prepared
 from tests.management.desks import ROOT
 
 pytestmark = pytest.mark.engine
@@ -72,7 +73,7 @@ print(json.dumps([seconds, m.read_at is not None, m.answered_at is not None, sum
 
 def run_crew(tmp_path: Path, script: str, look: str) -> list[object]:
     """Let the crew play the script to its end, and return what the look at the database prints."""
-    env = {**os.environ, "CREWDESK_HOME": str(tmp_path / "home"), "DATABASE_URL": "", "CREWDESK_WORKER_SLOTS": "2"}
+    env = {**os.environ, "CREWDESK_HOME": str(prepared.home(tmp_path / "home")), "DATABASE_URL": "", "CREWDESK_WORKER_SLOTS": "2"}
     plan = PLAN.replace("Bash(sleep:*)", "Bash")
     for name, text in {"plan.yaml": plan, "script.yaml": script, "lead.yaml": "rules: []\n"}.items():
         (tmp_path / name).write_text(text)

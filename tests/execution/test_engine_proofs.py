@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import prepared
 from tests.management.desks import ROOT
 
 pytestmark = pytest.mark.engine
@@ -71,7 +72,7 @@ print(json.dumps([task.status, task.evidence, run.attempt, asked, proved, [one["
 
 @pytest.mark.parametrize("grace_s", [60, 0], ids=["attached", "parked"])
 def test_a_task_is_completed_only_when_its_proofs_succeed_and_the_lead_accepts_it(tmp_path: Path, grace_s: int) -> None:
-    env = {**os.environ, "CREWDESK_HOME": str(tmp_path / "home"), "DATABASE_URL": "", "CREWDESK_WORKER_SLOTS": "1"}
+    env = {**os.environ, "CREWDESK_HOME": str(prepared.home(tmp_path / "home")), "DATABASE_URL": "", "CREWDESK_WORKER_SLOTS": "1"}
     for name, text in (("plan.yaml", PLAN.replace("GRACE", str(grace_s))), ("script.yaml", SCRIPT), ("lead.yaml", LEAD)):
         (tmp_path / name).write_text(text)
 
@@ -146,7 +147,7 @@ print(json.dumps([first.status, first.evidence, runs, verdicts, guidance, Decisi
 
 
 def test_a_reviewer_agent_sends_the_work_back_and_then_accepts_it(tmp_path: Path) -> None:
-    env = {**os.environ, "CREWDESK_HOME": str(tmp_path / "home"), "DATABASE_URL": "", "CREWDESK_WORKER_SLOTS": "1"}
+    env = {**os.environ, "CREWDESK_HOME": str(prepared.home(tmp_path / "home")), "DATABASE_URL": "", "CREWDESK_WORKER_SLOTS": "1"}
     for name, text in (("plan.yaml", REVIEWED), ("script.yaml", REVIEW_SCRIPT), ("lead.yaml", "rules: []\n")):
         (tmp_path / name).write_text(text)
 

@@ -85,6 +85,19 @@ def test_without_a_heartbeat_for_long_it_gives_everything_up_before_anybody_else
     assert Run.objects.get().status == "running", "nothing was written; the lease runs out"
 
 
+def test_it_gives_everything_up_in_time_also_while_a_heartbeat_still_waits_for_the_database(worker, crew, monkeypatch):
+    plays(waits)
+    _, thread = nudged(worker, crew)
+    until(lambda: Step.objects.exists())
+    over = threading.Event()
+    monkeypatch.setattr(workers, "heartbeat", lambda *_, **__: over.wait(30) and {})
+    monkeypatch.setattr(supervisor, "FENCE_OFF_S", 0.2)
+    thread.join(20)
+    given_up = not thread.is_alive()
+    over.set()
+    assert given_up
+
+
 def test_on_leaving_it_parks_what_it_runs_takes_nothing_new_and_is_forgotten(worker, crew):
     assert Worker.objects.get().name == worker.name
     plays(waits)

@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 
 from tasks_app.management import spare
+from tests import prepared
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = {"web": "daphne", "worker": "celery", "valkey": "valkey-server", "watchdog": "tasks_app.management.watchdog"}
@@ -37,9 +38,12 @@ def wait_for(what: Callable[[], object], *, seconds: float) -> float:
 class RunningDesk:
     """One `up` with its output in a file."""
 
-    def __init__(self, home: Path, port: int, *arguments: str, env: dict[str, str] | None = None) -> None:
+    def __init__(self, home: Path, port: int, *arguments: str, env: dict[str, str] | None = None, fresh: bool = False) -> None:
+        """`fresh`: on a home that nobody has used; else its database is migrated already."""
         self.home, self.port = home, port
         self.output = home.with_suffix(".out")
+        if not fresh and "DATABASE_URL" not in (env or {}):
+            prepared.home(home)
         argv = [sys.executable, "manage.py", "up", "--no-browser", "--port", str(port), *arguments]
         clean = {name: value for name, value in os.environ.items() if name not in {"REDIS_URL", "DATABASE_URL"}}
         with self.output.open("wb") as file:

@@ -1,8 +1,10 @@
 """The billing story from the terminal, with the real Claude Code process: to its end by a scripted lead, and by hand."""
 
+import contextlib
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
+from tests import prepared
 from tests.management.desks import ROOT, RunningDesk, free_port, wait_for
 
 pytestmark = pytest.mark.engine
@@ -43,7 +46,7 @@ def manage(home: Path, *words: str, timeout: float = 180) -> tuple[int, Any]:
     done = subprocess.run(
         [sys.executable, "manage.py", *words, "--json"],
         cwd=ROOT,
-        env={**env, "CREWDESK_HOME": str(home)},
+        env={**env, "CREWDESK_HOME": str(prepared.home(home))},
         capture_output=True,
         text=True,
         timeout=timeout,
@@ -133,11 +136,18 @@ def test_when_up_ends_its_agents_and_their_shells_end_and_the_next_up_goes_on(tm
         first.process.wait(timeout=12)
         wait_for(lambda: not left_behind(home) and not _sleepers(), seconds=12)
         second = RunningDesk(home, free_port(), "--rehearse").wait_ready()
-        wait_for(lambda: manage(home, "team", "list")[1][0]["tasks_done"] == 1, seconds=90)
+        wait_for(lambda: _statuses(home) == ["completed"], seconds=90)  # a command per look would keep a core busy
+        assert manage(home, "team", "list")[1][0]["tasks_done"] == 1
     finally:
         first.end()
         if second is not None:
             second.end()
+
+
+def _statuses(home: Path) -> list[str]:
+    """Return how each task of this home stands."""
+    with contextlib.closing(sqlite3.connect(f"file:{home / prepared.DATABASE}?mode=ro", uri=True)) as database:
+        return [status for (status,) in database.execute("SELECT status FROM tasks_app_task")]
 
 
 def _sleepers() -> list[int]:

@@ -12,6 +12,7 @@ import pytest
 
 from tasks_app.management import team_files
 from tasks_app.models import Team
+from tests import prepared as homes
 from tests.management.commands import run, run_json
 from tests.management.desks import ROOT
 from tests.services.team_files import full
@@ -85,7 +86,12 @@ def test_a_team_that_was_exported_midway_goes_on_on_another_desk(tmp_path: Path)
         (tmp_path / name).write_text(text)
 
     def on(desk: str, *arguments: str) -> tuple[int, dict]:
-        env = {**os.environ, "CREWDESK_HOME": str(tmp_path / desk), "DATABASE_URL": "", "CREWDESK_WORKER_SLOTS": "1"}
+        env = {
+            **os.environ,
+            "CREWDESK_HOME": str(homes.home(tmp_path / desk)),
+            "DATABASE_URL": "",
+            "CREWDESK_WORKER_SLOTS": "1",
+        }
         words = [sys.executable, "manage.py", "team", *arguments, "--json"]
         done = subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, timeout=200)
         assert done.stdout, done.stderr

@@ -17,9 +17,10 @@ from tests.management.desks import ROOT, WORDS, RunningDesk, free_port, wait_for
 pytestmark = pytest.mark.engine
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[RunningDesk]:
-    running = RunningDesk(tmp_path / "home", free_port())
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningDesk]:
+    """One for the tests that leave it as they find it; the last of them ends it."""
+    running = RunningDesk(tmp_path_factory.mktemp("up") / "home", free_port(), fresh=True)
     try:
         yield running.wait_ready()
     finally:
@@ -46,6 +47,40 @@ def test_a_fresh_home_serves_the_sign_in_page_and_survives_the_death_of_each_pro
     assert "was killed by signal 9" in desk.text()
 
 
+def test_a_second_up_on_the_same_home_shows_a_link_of_the_first(desk: RunningDesk) -> None:
+    done = subprocess.run(
+        [sys.executable, "manage.py", "up", "--no-browser", "--port", str(free_port())],
+        cwd=ROOT,
+        env={**os.environ, "CREWDESK_HOME": str(desk.home)},
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "already runs" in done.stdout
+    assert f"http://127.0.0.1:{desk.port}/" in done.stdout
+    assert desk.status() == 200
+
+
+def test_an_interrupt_ends_everything_within_ten_seconds(desk: RunningDesk) -> None:
+    begun = time.monotonic()
+    desk.process.send_signal(signal.SIGINT)
+    assert desk.process.wait(timeout=12) == 0
+    assert time.monotonic() - begun < 10
+    assert desk.children() == {}
+    assert not (desk.home / "run" / "valkey.sock").exists()
+    assert "Ended: web server, worker, Valkey. No agent was in the middle of a task." in desk.text()
+    assert f"Everything is kept in {desk.home}" in desk.text()
+
+
+def test_a_killed_up_leaves_no_process_behind(tmp_path: Path) -> None:
+    desk = RunningDesk(tmp_path / "home", free_port()).wait_ready()
+    assert desk.children()
+    desk.process.kill()
+    desk.process.wait()
+    wait_for(lambda: desk.children() == {}, seconds=12)
+
+
 def test_two_web_servers_share_the_port_and_are_replaced_one_by_one_without_a_lost_request(tmp_path: Path) -> None:
     running = RunningDesk(tmp_path / "home", free_port(), "--webs", "2", env={"CREWDESK_WORKER_SLOTS": "1"})
     asked, stop = [], threading.Event()
@@ -69,39 +104,6 @@ def test_two_web_servers_share_the_port_and_are_replaced_one_by_one_without_a_lo
         asking.join()
         running.end()
     assert set(asked) == {200}
-
-
-def test_an_interrupt_ends_everything_within_ten_seconds(desk: RunningDesk) -> None:
-    begun = time.monotonic()
-    desk.process.send_signal(signal.SIGINT)
-    assert desk.process.wait(timeout=12) == 0
-    assert time.monotonic() - begun < 10
-    assert desk.children() == {}
-    assert not (desk.home / "run" / "valkey.sock").exists()
-    assert "Ended: web server, worker, Valkey. No agent was in the middle of a task." in desk.text()
-    assert f"Everything is kept in {desk.home}" in desk.text()
-
-
-def test_a_killed_up_leaves_no_process_behind(desk: RunningDesk) -> None:
-    assert desk.children()
-    desk.process.kill()
-    desk.process.wait()
-    wait_for(lambda: desk.children() == {}, seconds=12)
-
-
-def test_a_second_up_on_the_same_home_shows_a_link_of_the_first(desk: RunningDesk) -> None:
-    done = subprocess.run(
-        [sys.executable, "manage.py", "up", "--no-browser", "--port", str(free_port())],
-        cwd=ROOT,
-        env={**os.environ, "CREWDESK_HOME": str(desk.home)},
-        capture_output=True,
-        text=True,
-        timeout=30,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "already runs" in done.stdout
-    assert f"http://127.0.0.1:{desk.port}/" in done.stdout
-    assert desk.status() == 200
 
 
 def test_a_port_in_use_is_named_with_a_way_out(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import prepared
 from tests.management.desks import ROOT
 
 pytestmark = pytest.mark.engine
@@ -52,7 +53,12 @@ class Desk:
     """A home of its own with the plan of this scenario, and its commands."""
 
     def __init__(self, folder: Path, *, grace_s: int) -> None:
-        self.env = {**os.environ, "CREWDESK_HOME": str(folder / "home"), "DATABASE_URL": "", "CREWDESK_WORKER_SLOTS": "4"}
+        self.env = {
+            **os.environ,
+            "CREWDESK_HOME": str(prepared.home(folder / "home")),
+            "DATABASE_URL": "",
+            "CREWDESK_WORKER_SLOTS": "4",
+        }
         self.work = folder / "home" / "workspaces" / "asking" / "work"
         self.plan = folder / "plan.yaml"
         self.plan.write_text(re.sub(r"grace_s: \d+", f"grace_s: {grace_s}", (FOLDER / "plan.yaml").read_text()))

@@ -154,3 +154,12 @@ def test_secrets_are_masked_a_rehearsal_says_so_and_agents_cannot_mention_everyb
     assert "&lt;!channel&gt;" in document["text"]
     assert "<" not in document["text"]
     assert "waiting for 3 h" in document["text"]
+
+
+def test_on_call_is_quiet_while_somebody_looks_and_told_when_that_is_over():
+    _, decision = opened()
+    with later(20):
+        actions.look(decision.pk, actor="user:lead")
+        assert claim() is None
+        Decision.objects.update(looked_at=world.now() - timedelta(minutes=11))
+        assert claim() is not None
