@@ -9,6 +9,14 @@ from dataclasses import dataclass
 
 from tasks_app.domain.text import one_line
 
+CUT_OFF = (
+    "The user doesn't want to ",
+    "[Request interrupted by user",
+    "[Tool call interrupted:",
+    "<tool_use_error>Cancelled: parallel",
+)
+"""How Claude Code's own results begin for calls that did not run to their end (sdk.md, measured with 2.1)."""
+MADE = "[crewdesk:made {}]"
 INPUT_LIMIT = 2_000
 RESULT_LIMIT = 1_000
 UNKNOWN = "Whether it took effect is not known."
@@ -27,6 +35,11 @@ class LostCall:
     failed: bool = False
 
 
+def carried_out(result: str, *, is_error: bool) -> bool:
+    """Whether a call was carried out or refused for good, as opposed to cut off."""
+    return not (is_error and result.startswith(CUT_OFF))
+
+
 def told(calls: Iterable[LostCall]) -> str:
     """Return the calls as two lines each, for a prompt."""
     return "\n".join(_told(call) for call in calls)
@@ -34,7 +47,7 @@ def told(calls: Iterable[LostCall]) -> str:
 
 def _told(call: LostCall) -> str:
     came = UNKNOWN if call.result is None else f"It {'failed' if call.failed else 'gave'}: {_quoted(call.result, RESULT_LIMIT)}"
-    return f"[crewdesk:made {call.id}] {call.tool} {_quoted(call.input, INPUT_LIMIT)}\n  {came}"
+    return f"{MADE.format(call.id)} {call.tool} {_quoted(call.input, INPUT_LIMIT)}\n  {came}"
 
 
 def _quoted(text: str, limit: int) -> str:

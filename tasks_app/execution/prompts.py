@@ -42,8 +42,8 @@ AFTER_INTERRUPTION = """\
 Your process was interrupted.{what} Whether its last call took effect is unknown: look before you repeat it. Calls of your
 last turn that show no genuine result were not rejected by anybody; make them again where they are still needed."""
 LOST = """\
-You also made these calls, the last ones before that. Your conversation does not hold them, for it was stored a moment behind.
-Do not make one again that took effect:"""
+These calls of yours, the last ones before that, or their results are missing in your conversation, for it was stored a moment
+behind. Do not make one again that took effect:"""
 AFTER_OVERFLOW = """\
 A message or tool result of yours was too large to be read, and your process had to be ended. Ask for less output (head,
 tail, a narrower search)."""

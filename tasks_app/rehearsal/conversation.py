@@ -13,14 +13,6 @@ _MARKER: Final = re.compile(r"\[crewdesk:(repeat|answered) ([^\s\]]{1,200})\]")
 _TASK: Final = re.compile(r"^\[crewdesk:task ", re.MULTILINE)
 _REMINDER: Final = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 
-NOT_DONE: Final = (
-    "The user doesn't want to ",
-    "[Request interrupted by user",
-    "[Tool call interrupted:",
-    "<tool_use_error>Cancelled: parallel tool call",
-)
-"""How the error results begin that Claude Code 2.1 itself writes for calls which did not run to their end."""
-
 STOPPED: Final = "[crewdesk:stopped]"
 """What the agent is told when its calls were stopped so that it reads a message: the script goes on with its next turn."""
 
@@ -47,7 +39,7 @@ class Result:
     @property
     def genuine(self) -> bool:
         """Whether the call was carried out or refused for good, as opposed to cut off."""
-        return not (self.is_error and self.text.startswith(NOT_DONE))
+        return lost_calls.carried_out(self.text, is_error=self.is_error)
 
 
 @dataclass
@@ -131,8 +123,10 @@ def parse(messages: Sequence[Any]) -> Conversation:
 def _take_told(text: str, opening: list[str], exchanges: list[Exchange], results: dict[str, Result]) -> None:
     """Take in what the model was told; calls that it is told it made stand in the conversation as if it remembered them."""
     (exchanges[-1].told if exchanges else opening).append(text)
+    known = {use.id for exchange in exchanges for use in exchange.uses}
     for call in lost_calls.read(text):
-        exchanges.append(Exchange(uses=[Use(call.tool, _object(call.input), id=call.id)]))
+        if call.id not in known:
+            exchanges.append(Exchange(uses=[Use(call.tool, _object(call.input), id=call.id)]))
         if call.result is not None:
             results[call.id] = Result(call.result, is_error=call.failed)
 

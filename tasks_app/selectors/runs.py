@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Max, Q
 
 from tasks_app.domain import planning
-from tasks_app.domain.lost_calls import LostCall
+from tasks_app.domain.lost_calls import MADE, LostCall, carried_out
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus, StepKind
 from tasks_app.domain.text import cut
 from tasks_app.models import Agent, Decision, Run, Step, Task, TranscriptEntry
@@ -48,18 +48,25 @@ def last_call_without_result(run_id: str) -> str:
 
 
 def lost_calls(run_id: str, session_id: str) -> list[LostCall]:
-    """Return the last calls of the main thread that the stored transcript does not hold, in order, with what came of them.
+    """Return the last calls of the main thread that the stored transcript does not hold, or whose result it does not hold.
 
     A transcript follows its process by about 0.1 s: a few calls at most, so that the ends of both are compared.
     """
     mine = Step.objects.filter(run_id=run_id, parent_tool_use_id="")
-    calls = list(mine.filter(kind=StepKind.TOOL_CALL.value).order_by("-seq")[:LATEST_CALLS])[::-1]
+    calls = list(mine.filter(kind=StepKind.TOOL_CALL.value).exclude(tool_use_id="").order_by("-seq")[:LATEST_CALLS])[::-1]
+    came = mine.filter(kind=StepKind.TOOL_RESULT.value, tool_use_id__in=[call.tool_use_id for call in calls])
+    results = {step.tool_use_id: step for step in came if carried_out(step.text, is_error=bool(step.data.get("is_error")))}
     lines = TranscriptEntry.objects.filter(session_id=session_id, subpath="").order_by("-pk").values_list("entry", flat=True)
     known = "\n".join(lines[:LATEST_LINES])
-    lost = [call for call in calls if call.tool_use_id and call.tool_use_id not in known]
-    came = mine.filter(kind=StepKind.TOOL_RESULT.value, tool_use_id__in=[call.tool_use_id for call in lost])
-    results = {step.tool_use_id: step for step in came}
-    return [_lost(call, results.get(call.tool_use_id)) for call in lost]
+    return [
+        _lost(call, results.get(call.tool_use_id)) for call in calls if _is_lost(call, known, came=call.tool_use_id in results)
+    ]
+
+
+def _is_lost(call: Step, known: str, *, came: bool) -> bool:
+    if call.tool_use_id not in known:
+        return True
+    return came and f'"tool_use_id": "{call.tool_use_id}"' not in known and MADE.format(call.tool_use_id) not in known
 
 
 def _lost(call: Step, result: Step | None) -> LostCall:

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import Max
 
 from tasks_app.domain.errors import Conflict
+from tasks_app.domain.lost_calls import carried_out
 from tasks_app.models import TranscriptEntry
 from tasks_app.services import calls as crew_calls
 from tasks_app.services import deliveries, messages, rows, runs
@@ -24,13 +25,6 @@ DAMAGED = (
     "Fork from an earlier message, or give the task out again."
 )
 ANSWERED = re.compile(r"\[crewdesk:answered ([\w-]{1,80})\]")
-CUT_OFF = (
-    "The user doesn't want to ",
-    "[Request interrupted by user",
-    "[Tool call interrupted:",
-    "<tool_use_error>Cancelled: parallel",
-)
-"""How Claude Code's own results begin for calls that did not run to their end (sdk.md, measured with 2.1)."""
 TASK, FORK = "[crewdesk:task ", "[crewdesk:fork "
 LIFE = re.compile(r"\[crewdesk:life ([\w-]{1,20}):\d+\]")
 MESSAGE = re.compile(r"\[message (m[0-9a-z]{8}) ")
@@ -95,7 +89,7 @@ def _genuine(result: Mapping[str, Any]) -> bool:
     content = result.get("content")
     first = content[0] if isinstance(content, list) and content else content
     text = str(first.get("text") or "") if isinstance(first, dict) else str(first or "")
-    return not (result.get("is_error") and text.startswith(CUT_OFF))
+    return carried_out(text, is_error=bool(result.get("is_error")))
 
 
 def load(key: Mapping[str, Any]) -> list[dict[str, Any]] | None:

@@ -20,7 +20,10 @@ def test_calls_that_the_transcript_lost_are_told_with_what_came_of_them_until_th
         place = {"project_key": "p", "session_id": given.new_session_id}
         known = {"type": "assistant", "uuid": "2", "message": {"content": [{"type": "tool_use", "id": "toolu_1"}]}}
         await port.session_store.append(place, [told(given, uuid="1"), known])
-        await port.emit([bash("toolu_1", "one"), bash("toolu_2", "two"), came("toolu_2", "2 passed"), bash("toolu_3", "three")])
+        await port.emit(
+            [bash("toolu_1", "one"), came("toolu_1", "1 passed"), bash("toolu_2", "two"), came("toolu_2", "2 passed")]
+        )
+        await port.emit([bash("toolu_3", "three"), came("toolu_3", "[Request interrupted by user for tool use]", is_error=True)])
         return Outcome(OutcomeKind.PARKED, Reason.INTERRUPTED)
 
     async def is_told_and_dies(given, port):
@@ -30,11 +33,12 @@ def test_calls_that_the_transcript_lost_are_told_with_what_came_of_them_until_th
     drive_on(held, dies)
     drive_on(world.take(held.id), outcome(OutcomeKind.PARKED, Reason.INTERRUPTED))
     assert lost_calls.read(Scripted.specs[0].prompt) == [
+        LostCall("toolu_1", "Bash", '{"command": "one"}', "1 passed"),
         LostCall("toolu_2", "Bash", '{"command": "two"}', "2 passed"),
         LostCall("toolu_3", "Bash", '{"command": "three"}'),
     ]
     drive_on(world.take(held.id), is_told_and_dies)
-    assert len(lost_calls.read(Scripted.specs[0].prompt)) == 2, "the prompt of the life before reached no transcript"
+    assert len(lost_calls.read(Scripted.specs[0].prompt)) == 3, "the prompt of the life before reached no transcript"
     drive_on(world.take(held.id), done())
     assert "[crewdesk:interrupted]" in Scripted.specs[0].prompt
     assert lost_calls.read(Scripted.specs[0].prompt) == []
@@ -58,5 +62,5 @@ def bash(name, command):
     return world.StepDraft(world.StepKind.TOOL_CALL, "Bash", {"tool": "Bash", "input": {"command": command}}, name)
 
 
-def came(name, text):
-    return world.StepDraft(world.StepKind.TOOL_RESULT, text, {"is_error": False}, name)
+def came(name, text, *, is_error=False):
+    return world.StepDraft(world.StepKind.TOOL_RESULT, text, {"is_error": is_error}, name)

@@ -78,6 +78,14 @@ def test_a_call_that_the_conversation_lost_is_done_where_its_result_is_known_and
         assert commands(story.goes_on()) == due
 
 
+def test_a_call_whose_result_alone_was_lost_is_done() -> None:
+    story = Story(*TWO)
+    ids = story.hears()
+    story.results(ENDED, errors=(0,))
+    story.resumed(f"[crewdesk:interrupted]\n{lost_calls.told([LostCall(ids[0], 'Bash', '{}', 'fine')])}")
+    assert commands(story.goes_on()) == ["b"]
+
+
 def test_lost_calls_of_several_messages_are_taken_in_their_order() -> None:
     story = Story({"call": [bash("a"), bash("b")]}, {"call": bash("c")}, {"call": bash("d")})
     lost = [LostCall(f"toolu_{name}", "Bash", json.dumps({"command": name}), "fine") for name in "abc"]
