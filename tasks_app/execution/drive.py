@@ -67,7 +67,8 @@ async def drive(held: Held, port: RunPort) -> tuple[str, ...]:
 async def _drive(held: Held, port: RunPort) -> Settled:
     run = await db.call(runs.get, held.id)
     if (run.report or {}).get("status") == "completed":
-        # an earlier life had reported and died before it could end: nothing is left to do
+        # an earlier life had reported and died before it could end: nothing is left to do but to remove its folder
+        await db.call_aside(spec.remove_homes, held.id, upto=held.fence)
         return await db.call_aside(outcome.settle, held, Outcome(OutcomeKind.ENDED, result=run.result), leaving_for=None)
     port.kept_files = await db.call_aside(dossier.begin, held.id, held.fence)
     if not port.kept_files:

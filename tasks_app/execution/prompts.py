@@ -42,7 +42,7 @@ AFTER_INTERRUPTION = """\
 Your process was interrupted.{what} Whether its last call took effect is unknown: look before you repeat it. Calls of your
 last turn that show no genuine result were not rejected by anybody; make them again where they are still needed."""
 LOST = """\
-These calls of yours, the last ones before that, or their results are missing in your conversation, for it was stored a moment
+These calls of yours, the last ones before now, or their results are missing in your conversation, for it was stored a moment
 behind. Do not make one again that took effect:"""
 AFTER_OVERFLOW = """\
 A message or tool result of yours was too large to be read, and your process had to be ended. Ask for less output (head,
@@ -219,8 +219,9 @@ def going_on(run: Any, decisions: Sequence[Any], *, interrupted_call: str, lost:
     if run.interrupted:
         what = f" The call that was running: {interrupted_call}." if interrupted_call else ""
         parts.append(f"{INTERRUPTED}\n{AFTER_INTERRUPTION.format(what=what)}")
-        parts += [f"{LOST}\n{lost_calls.told(lost)}"] if lost else []
         parts += [AFTER_OVERFLOW] if run.overflowed else []
+    if lost:
+        parts.append(f"{LOST}\n{lost_calls.told(lost)}")
     if decisions:
         parts.append(AFTER_WAITING)
         parts += [_decided(d) for d in decisions]

@@ -31,7 +31,7 @@ class Prepared:
     rehearsal_key: str | None
 
 
-def _remove_homes(run_id: str, *, upto: int) -> None:
+def remove_homes(run_id: str, *, upto: int) -> None:
     """Remove the folders of this life and of those before it, which may have been killed; never of a later one."""
     for folder in home_of(run_id, 0).parent.glob(f"{run_id}-*"):
         fence = folder.name.rpartition("-")[2]
@@ -52,7 +52,7 @@ def build(run_id: str, fence: int) -> Prepared:
     carried = "" if resumes or fork else carried_session(task, agent, rehearsal=team.rehearsal)
     closed = deliveries.undelivered(run_id)
     home = home_of(run_id, fence)
-    _remove_homes(run_id, upto=fence)
+    remove_homes(run_id, upto=fence)
     key, url = _register(run, fence) if team.rehearsal else (None, None)
     rules = _rules(run)
     spec = RunSpec(
@@ -132,7 +132,7 @@ def carried_session(task: Any, agent: Any, *, rehearsal: bool) -> str:
 
 
 def _prompt(run: Any, closed: list[Any], carried: str, *, resumes: bool) -> str:
-    lost = reading.lost_calls(run.pk, run.session_id) if run.interrupted else []
+    lost = reading.lost_calls(run.pk, run.session_id)
     if resumes:
         told = prompts.going_on(run, closed, interrupted_call=reading.last_call_without_result(run.pk), lost=lost)
     else:
@@ -202,4 +202,4 @@ def release(prepared: Prepared) -> None:
     """Give back what the life used: the player's entry and the private folder (its transcript is in the database)."""
     if prepared.rehearsal_key:
         server.shared().unregister(prepared.rehearsal_key)
-    _remove_homes(prepared.spec.run_id, upto=prepared.spec.fence)
+    remove_homes(prepared.spec.run_id, upto=prepared.spec.fence)

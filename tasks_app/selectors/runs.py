@@ -54,6 +54,8 @@ def lost_calls(run_id: str, session_id: str) -> list[LostCall]:
     """
     mine = Step.objects.filter(run_id=run_id, parent_tool_use_id="")
     calls = list(mine.filter(kind=StepKind.TOOL_CALL.value).exclude(tool_use_id="").order_by("-seq")[:LATEST_CALLS])[::-1]
+    if not calls:
+        return []
     came = mine.filter(kind=StepKind.TOOL_RESULT.value, tool_use_id__in=[call.tool_use_id for call in calls])
     results = {step.tool_use_id: step for step in came if carried_out(step.text, is_error=bool(step.data.get("is_error")))}
     lines = TranscriptEntry.objects.filter(session_id=session_id, subpath="").order_by("-pk").values_list("entry", flat=True)

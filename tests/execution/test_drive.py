@@ -49,8 +49,10 @@ def test_and_then_it_has_not_reported(crew):
 def test_what_an_earlier_life_had_reported_is_not_done_again(crew):
     held = crew.claim()
     runs.report(held.id, held.fence, {"status": "completed", "evidence": {"1": "yes"}, "summary": "s"})
+    spec.home_of(held.id, held.fence).mkdir(parents=True)
     drive_on(world.next_life(held))
     assert crew.task().status == "completed"
+    assert not spec.home_of(held.id, held.fence).exists()
 
 
 def test_git_holds_up_none_of_the_threads_that_record_what_runs_do(crew, monkeypatch):

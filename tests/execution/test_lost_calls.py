@@ -5,7 +5,8 @@ import pytest
 from tasks_app.domain import lost_calls
 from tasks_app.domain.lost_calls import LostCall
 from tasks_app.domain.statuses import Reason
-from tasks_app.runners.port import Outcome, OutcomeKind
+from tasks_app.models import Decision
+from tasks_app.runners.port import Outcome, OutcomeKind, Parked
 from tests.execution.lives import Scripted, done, drive_on, outcome, told
 from tests.services import world
 
@@ -64,3 +65,23 @@ def bash(name, command):
 
 def came(name, text, *, is_error=False):
     return world.StepDraft(world.StepKind.TOOL_RESULT, text, {"is_error": is_error}, name)
+
+
+def test_a_parked_request_whose_call_the_transcript_lost_is_told_with_its_answer(crew):
+    held = crew.claim()
+
+    async def parks(given, port):
+        await port.note_session(given.new_session_id)
+        await port.session_store.append({"project_key": "p", "session_id": given.new_session_id}, [told(given, uuid="1")])
+        await port.emit([bash("toolu_1", "mkdir a")])
+        port._grace_s = 0
+        with pytest.raises(Parked):
+            await port.ask(world.ask())
+        return Outcome(OutcomeKind.PARKED, Reason.PARKED)
+
+    drive_on(held, parks)
+    world.answer(Decision.objects.get(), "allow")
+    drive_on(world.take(held.id), done())
+    prompt = Scripted.specs[0].prompt
+    assert "[crewdesk:repeat toolu_1]" in prompt
+    assert [call.input for call in lost_calls.read(prompt)] == ['{"command": "mkdir a"}']
