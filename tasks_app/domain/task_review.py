@@ -7,7 +7,7 @@ are those of design.md and docs/good-tasks.md.
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
@@ -142,6 +142,17 @@ def review(tasks: Sequence[Written], *, agents: int = 1, at: str = "tasks[{n}]")
         where = at.format(n=place)
         found.append(Finding(code, tasks[place].label, f"{where}.{part}" if where else part, says, write))
     return tuple(found)
+
+
+def review_one(task: Written, others: Sequence[Written] = ()) -> tuple[Finding, ...]:
+    """Return what could be written better in a task that joins `others`, which are not finished; its place is after theirs."""
+    joined = [*others, task]
+    beside = [
+        Finding(code, task.label, part, says, write)
+        for place, code, part, says, write in _shared_files(joined)
+        if place == len(others)
+    ]
+    return (*review([replace(task, needs=())], at=""), *beside)
 
 
 _Alone = Iterator[tuple[Code, str, str, str]]
