@@ -106,6 +106,8 @@ _GENERIC = frozenset(
     )
 )
 """Words that tell nothing of a task."""
+_NO_END = frozenset({"clean", "cleanup", "enhance", "improve", "optimise", "optimize", "polish", "refactor", "rework", "tidy"})
+"""Verbs that never end: with one more word nobody knows what will be different."""
 _SOFT = re.compile(
     r"(?i)\b(works?|working|well|good|nice(?:ly)?|clean(?:ly)?|proper(?:ly)?|correct(?:ly)?|as expected|robust|high.quality|"
     r"user.friendly|intuitive|fast|quick(?:ly)?|efficient(?:ly)?|performant|scalable|maintainable|readable|complete[d]?|done|"
@@ -169,7 +171,7 @@ def _alone(task: Written) -> _Alone:
 def _title(task: Written) -> _Alone:
     words = re.findall(r"[\w'-]+", task.title.lower())
     telling = [word for word in words if word not in _GENERIC]
-    if not telling:
+    if not telling or (words[0] in _NO_END and len(telling) <= 1):
         says = f"“{cut(task.title, 60)}” could be any task."
         yield Code.VAGUE_TITLE, "title", says, "Say what will be different when it is done, and where."
 
