@@ -56,7 +56,7 @@ def add(request: HttpRequest, slug: str, body: NewTask) -> Status[dict[str, Any]
     money: dict[str, Any] = {"budget_usd": body.budget_usd, "budget_tokens": body.budget_tokens}
     draft = Draft(**{"title": "", **_given(team_id, body)}, depends_on=needs, **money)
     task = actions.add_task(team_id, draft, actor=viewer.actor)
-    return Status(201, {"id": task.label, "pk": task.pk, "findings": _findings(draft, task.label)})
+    return Status(201, {"id": task.label, "pk": task.pk, "findings": _findings(draft, task.label, task.pk)})
 
 
 @of_task.patch("/{pk}", response={200: dict[str, Any], **ERRORS})
@@ -64,7 +64,7 @@ def edit(request: HttpRequest, pk: int, body: Words) -> dict[str, Any]:
     """Change what a task that waits says. 409 once an attempt has begun or it is over."""
     card, viewer = task_of(request, pk)
     task = actions.edit_task(pk, _given(card.team_id, body), actor=viewer.actor)
-    return {"id": task.label, "findings": _findings(drafts.of(task), task.label)}
+    return {"id": task.label, "findings": _findings(drafts.of(task), task.label, task.pk)}
 
 
 @of_task.post("/{pk}/dependencies", response={200: dict[str, Any], **ERRORS})
@@ -97,5 +97,5 @@ def _given(team_id: int, body: Words) -> dict[str, Any]:
     return given
 
 
-def _findings(draft: Draft, label: str) -> list[dict[str, Any]]:
-    return [asdict(one) for one in drafts.findings(draft, label=label)]
+def _findings(draft: Draft, label: str, pk: int) -> list[dict[str, Any]]:
+    return [asdict(one) for one in drafts.findings(draft, label=label, task_id=pk)]

@@ -40,12 +40,12 @@ def add(request: HttpRequest, slug: str) -> HttpResponse:
         draft = forms.draft(request.POST, team.pk)
         if request.POST.get("do") == "check":
             drafts.columns(team.pk, draft)
-            return _new(page, team, given, findings=drafts.findings(draft))
+            return _new(page, team, given, findings=drafts.findings(draft, team_id=team.pk))
         task = actions.add_task(team.pk, draft, actor=page.viewer.actor)
     except DomainError as problem:
         return _new(page, team, given, problem=problem)
     messages.success(
-        request, f"{task.label} is added. It starts when what it waits for is done and somebody is free.{_weak(draft)}"
+        request, f"{task.label} is added. It starts when what it waits for is done and somebody is free.{_weak(draft, task.pk)}"
     )
     return redirect("task", task.pk)
 
@@ -55,7 +55,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
     """Show what a task says, to be changed while it waits."""
     page = Page.open(request, "task-form", str(pk))
     draft = drafts.of(tasks.get(_team(page, pk)))
-    return _edit(page, pk, Given.shown(draft), findings=drafts.findings(draft))
+    return _edit(page, pk, Given.shown(draft), findings=drafts.findings(draft, task_id=pk))
 
 
 @post_only
@@ -71,11 +71,11 @@ def save(request: HttpRequest, pk: int) -> HttpResponse:
         draft = dataclasses.replace(before, **words)
         if request.POST.get("do") == "check":
             drafts.columns(tasks.get(pk).team_id, draft)
-            return _edit(page, pk, given, findings=drafts.findings(draft))
+            return _edit(page, pk, given, findings=drafts.findings(draft, task_id=pk))
         actions.edit_task(pk, words, actor=page.viewer.actor)
     except DomainError as problem:
         return _edit(page, pk, given, problem=problem)
-    messages.success(request, f"The task is changed: the next attempt is told so.{_weak(draft)}")
+    messages.success(request, f"The task is changed: the next attempt is told so.{_weak(draft, pk)}")
     return redirect("task", pk)
 
 
@@ -93,8 +93,8 @@ def _text(draft: Draft) -> str:
     return repr(Given.shown(draft))
 
 
-def _weak(draft: Draft) -> str:
-    count = len(drafts.findings(draft))
+def _weak(draft: Draft, pk: int) -> str:
+    count = len(drafts.findings(draft, task_id=pk))
     return f" It could be written better: {plural(count, 'hint')} under Edit task." if count else ""
 
 

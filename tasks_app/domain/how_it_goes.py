@@ -12,7 +12,11 @@ from typing import Any, Final
 from tasks_app.domain.elapsed import Standing
 
 COORDINATION: Final = frozenset(
-    f"mcp__crew__{name}" for name in ("SendMessage", "ReadMessages", "Escalate", "ShareContext", "ReadContext")
+    f"mcp__crew__{name}"
+    for name in (
+        *("SendMessage", "ReadMessages", "MessageDone", "Escalate", "ShareContext", "ReadContext"),
+        *("Waiting", "Answer", "HandOn", "Assign", "Split"),  # of the lead agent
+    )
 ) | {"AskUserQuestion"}
 """Tools that are there to agree with others: colleagues or the lead."""
 

@@ -7,7 +7,7 @@ are those of design.md and docs/good-tasks.md.
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
@@ -106,6 +106,8 @@ _GENERIC = frozenset(
     )
 )
 """Words that tell nothing of a task."""
+_NO_END = frozenset({"clean", "cleanup", "enhance", "improve", "optimise", "optimize", "polish", "refactor", "rework", "tidy"})
+"""Verbs that never end: with one more word nobody knows what will be different."""
 _SOFT = re.compile(
     r"(?i)\b(works?|working|well|good|nice(?:ly)?|clean(?:ly)?|proper(?:ly)?|correct(?:ly)?|as expected|robust|high.quality|"
     r"user.friendly|intuitive|fast|quick(?:ly)?|efficient(?:ly)?|performant|scalable|maintainable|readable|complete[d]?|done|"
@@ -144,6 +146,17 @@ def review(tasks: Sequence[Written], *, agents: int = 1, at: str = "tasks[{n}]")
     return tuple(found)
 
 
+def review_one(task: Written, others: Sequence[Written] = ()) -> tuple[Finding, ...]:
+    """Return what could be written better in a task that joins `others`, which are not finished; its place is after theirs."""
+    joined = [*others, task]
+    beside = [
+        Finding(code, task.label, part, says, write)
+        for place, code, part, says, write in _shared_files(joined)
+        if place == len(others)
+    ]
+    return (*review([replace(task, needs=())], at=""), *beside)
+
+
 _Alone = Iterator[tuple[Code, str, str, str]]
 _Between = Iterator[tuple[int, Code, str, str, str]]
 
@@ -158,7 +171,7 @@ def _alone(task: Written) -> _Alone:
 def _title(task: Written) -> _Alone:
     words = re.findall(r"[\w'-]+", task.title.lower())
     telling = [word for word in words if word not in _GENERIC]
-    if not telling:
+    if not telling or (words[0] in _NO_END and len(telling) <= 1):
         says = f"“{cut(task.title, 60)}” could be any task."
         yield Code.VAGUE_TITLE, "title", says, "Say what will be different when it is done, and where."
 

@@ -15,6 +15,7 @@ def overview(found: Overview) -> dict[str, Any]:
         "turns": found.turns,
         "decided": [_done(one) for one in found.done],
         "handed_on": [_done(one) for one in found.handed],
+        "gave_out": [_done(one) for one in found.moved],
     }
 
 

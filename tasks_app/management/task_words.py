@@ -39,8 +39,8 @@ def add(team: TeamSummary, given: dict[str, Any]) -> tuple[str, Sequence[Finding
     """Add a task; return its label and what could be written better in it."""
     needs = tuple(find_task(team, label).pk for label in given["depends_on"])
     draft = Draft(**{"title": "", **_fields(team, given, before=())}, depends_on=needs)
-    label = actions.add_task(team.pk, draft, actor=actor()).label
-    return label, drafts.findings(draft, label=label)
+    task = actions.add_task(team.pk, draft, actor=actor())
+    return task.label, drafts.findings(draft, label=task.label, task_id=task.pk)
 
 
 def change(team: TeamSummary, card: TaskCard, given: dict[str, Any]) -> Sequence[Finding]:
@@ -48,7 +48,7 @@ def change(team: TeamSummary, card: TaskCard, given: dict[str, Any]) -> Sequence
     found: Sequence[Finding] = ()
     if any(given[name] is not None for name in WORDS):
         fields = _fields(team, given, before=tasks.get(card.pk).criteria)
-        found = drafts.findings(drafts.of(actions.edit_task(card.pk, fields, actor=actor())), label=card.label)
+        found = drafts.findings(drafts.of(actions.edit_task(card.pk, fields, actor=actor())), label=card.label, task_id=card.pk)
     if given["depends_on"]:
         needs = [find_task(team, label).pk for label in given["depends_on"]]
         task_edits.add_dependencies(card.pk, needs=needs, actor=actor())

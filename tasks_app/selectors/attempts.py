@@ -10,7 +10,7 @@ from tasks_app.domain.criteria import Proof, Result, read, unmet
 from tasks_app.domain.leases import LEASE_S
 from tasks_app.domain.statuses import OPEN_RUN, REASON_HELP, AgentStatus, Reason, RunStatus, TaskStatus
 from tasks_app.models import Agent, Dependency, Run, Task, TaskRule
-from tasks_app.selectors import tasks, worktime
+from tasks_app.selectors import shown, tasks, worktime
 from tasks_app.selectors.agents import SILENT_S
 from tasks_app.selectors.look import once_of
 from tasks_app.selectors.states import ContextUse
@@ -250,7 +250,7 @@ def _criteria(task: Task) -> tuple[tuple[Criterion, ...], tuple[tuple[str, str],
     """The criteria, evidence that belongs to none, and what is not met; kept by the text of its criterion or by its number."""
     given = {str(key): str(value) for key, value in task.evidence.items()} if isinstance(task.evidence, dict) else {}
     found, used = [], set()
-    proofs, report = _last(task)
+    proofs, report = shown.last(task)
     results = {one.number: one for one in map(Result.load, proofs)}
     for one in read(task.criteria):
         key = next((key for key in (one.text, str(one.number)) if key in given), None)
@@ -268,12 +268,6 @@ HOW: Mapping[Proof, str] = {
     Proof.ARTIFACT: "must be there: {}",
     Proof.JUDGE: "judged by {}",
 }
-
-
-def _last(task: Task) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """What came of proving its criteria last, and the report of the latest attempt; one query."""
-    last = Run.objects.filter(task=task).order_by("-attempt").values_list("proofs", "report").first()
-    return (last[0], last[1] or {}) if last else ([], {})
 
 
 def _links(side: str, **where: int) -> tuple[Link, ...]:

@@ -12,6 +12,7 @@ from django.db.models.functions import TruncDate
 from django.utils import timezone
 
 from tasks_app.domain import elapsed
+from tasks_app.domain.deciders import PREFIX, TURN, Decider
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.how_it_goes import Begun, Done, Facts, Figures, HandOff, Happened, Tokens, Wait, figures
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus, TaskStatus
@@ -60,10 +61,10 @@ def of_team(team_id: int) -> Report:
     asks: list[Any] = list(
         Decision.objects.filter(team_id=team_id)
         .order_by("opened_at", "pk")
-        .values("run_id", "kind", "status", "opened_at", "answered_at")
+        .values("run_id", "kind", "status", "opened_at", "answered_at", "answered_by", "decider")
     )
     facts = _facts(team_id, asks)
-    open_ = [row["opened_at"] for row in asks if row["status"] == DecisionStatus.OPEN]
+    open_ = [row["opened_at"] for row in asks if row["status"] == DecisionStatus.OPEN and row["decider"] != Decider.LEAD]
     days = tuple(Day(day, figures(mine, day=day)) for day, mine in facts.by_day().items())
     return Report(figures(facts), days, len(open_), min(open_, default=None), facts.log_from)
 
@@ -88,16 +89,19 @@ def _facts(team_id: int, asks: list[Any]) -> Facts:
         waits=[
             Wait(_day(row["answered_at"]), (row["answered_at"] - row["opened_at"]).total_seconds())
             for row in asks
-            if row["status"] == DecisionStatus.ANSWERED and row["answered_at"]
+            if row["status"] == DecisionStatus.ANSWERED
+            and row["answered_at"]
+            and not row["answered_by"].startswith(PREFIX)  # the lead agent is no person
         ],
         log_from=log_from,
     )
 
 
 def _attempts(team_id: int) -> list[Attempt]:
-    """The attempts that were begun, by task and number; one query."""
+    """The attempts that were begun, by task and number; one query. Turns of the lead agent are no part of the plan."""
     rows: Iterable[Any] = (
         Run.objects.filter(team_id=team_id, started_at__isnull=False)
+        .exclude(task__type=TURN)
         .annotate(builds_on=Exists(Dependency.objects.filter(task=OuterRef("task"))))
         .order_by("task_id", "attempt")
         .values_list(
@@ -140,13 +144,13 @@ def _hand_off(first: Attempt, asked: Mapping[str, int]) -> HandOff | None:
 
 
 def _tokens(team_id: int) -> list[Tokens]:
-    """New tokens by day, and those of responses that coordinate; one query."""
+    """New tokens by day, and those of responses that coordinate, as all of a turn of the lead agent do; one query."""
     rows = (
         MessageUsage.objects.filter(team_id=team_id)
         .order_by()
         .annotate(day=TruncDate("at"))
         .values("day")
-        .annotate(whole=Sum(NEW), part=Sum(NEW, filter=Q(coordinates=True)))
+        .annotate(whole=Sum(NEW), part=Sum(NEW, filter=Q(coordinates=True) | Q(run__task__type=TURN)))
     )
     return [Tokens(row["day"], row["whole"] or 0, row["part"] or 0) for row in rows]
 

@@ -7,13 +7,15 @@ from typing import Any
 
 from tasks_app.decision_kinds import registry
 from tasks_app.domain.deciders import PREFIX, TURN, Decider, Settings, is_lead
+from tasks_app.domain.events import EventKind
 from tasks_app.domain.ids import task_label
 from tasks_app.domain.statuses import AgentStatus, DecisionStatus
 from tasks_app.domain.text import cut
-from tasks_app.models import Agent, Decision, Run, Task, Team
+from tasks_app.models import Agent, Decision, Event, Run, Task, Team
 
 SHOWN = 6_000
 """Characters of one request in what the lead agent reads."""
+MOVES = (EventKind.TASK_REASSIGNED.value, EventKind.TASK_SPLIT.value)
 HIDDEN = ("action",)
 """What an option carries for the system alone."""
 
@@ -49,6 +51,7 @@ class Overview:
     turns: int
     done: tuple[Done, ...]
     handed: tuple[Done, ...]
+    moved: tuple[Done, ...]  # tasks that it gave out or split; `decision` is empty
 
 
 def settings(team_id: int) -> Settings:
@@ -110,19 +113,38 @@ def full_hash(decision_id: str, seen: str) -> str:
 
 
 def overview(team_id: int, *, limit: int = 20) -> Overview:
-    """Return what the page of the lead agent shows; seven queries."""
+    """Return what the page of the lead agent shows; nine queries."""
     rows = Decision.objects.select_related("task").filter(team_id=team_id)
     decided = rows.filter(answered_by__startswith=PREFIX).order_by("-answered_at")[:limit]
     handed = rows.exclude(handed_why="").order_by("-opened_at")[:limit]
     open_ones = rows.filter(status=DecisionStatus.OPEN.value, decider=Decider.LEAD.value)
+    agent = agent_of(team_id)
     return Overview(
-        agent=agent_of(team_id),
+        agent=agent,
         settings=settings(team_id),
         waiting=open_ones.count(),
         turns=Task.objects.filter(team_id=team_id, type=TURN).count(),
         done=tuple(_done(row, row.answered_at or row.opened_at, _decided(row)) for row in decided),
         handed=tuple(_done(row, row.opened_at, row.handed_why) for row in handed),
+        moved=_moved(team_id, agent.name, limit) if agent else (),
     )
+
+
+def _moved(team_id: int, name: str, limit: int) -> tuple[Done, ...]:
+    rows = list(Event.objects.filter(team_id=team_id, kind__in=MOVES, actor=f"agent:{name}").order_by("-seq")[:limit])
+    numbers = {row.task_number for row in rows if row.task_number}
+    titles = dict(Task.objects.filter(team_id=team_id, number__in=numbers).values_list("number", "title"))
+    return tuple(
+        Done(row.at, "", titles.get(row.task_number, ""), _move(row.data), task_label(row.task_number))
+        for row in rows
+        if row.task_number
+    )
+
+
+def _move(data: Mapping[str, Any]) -> str:
+    parts = data.get("parts")
+    said = f"split into {parts if isinstance(parts, str) else ', '.join(parts)}" if parts else f"given to {data.get('to')}"
+    return f"{said}: {data['guidance']}" if data.get("guidance") else said
 
 
 def _done(row: Decision, at: dt.datetime, words: str) -> Done:

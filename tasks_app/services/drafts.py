@@ -11,8 +11,8 @@ from tasks_app.domain.ids import parse_task_label, task_label
 from tasks_app.domain.plan_model import MAX_MINUTES
 from tasks_app.domain.task_review import Finding, Written
 from tasks_app.domain.text import clean
-from tasks_app.models import Agent, Task
-from tasks_app.services.tasks import Draft, must_have_someone, words_of
+from tasks_app.models import Agent, Dependency, Task
+from tasks_app.services.tasks import UNFINISHED, Draft, must_have_someone, words_of
 from tasks_app.task_types import registry
 
 EDITABLE = ("title", "description", "criteria", "role", "assignee_id", "priority", "expected_min", "expected_max")
@@ -79,7 +79,22 @@ def needs(team_id: int, labels: Iterable[str]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def findings(draft: Draft, *, label: str = "The task") -> tuple[Finding, ...]:
-    """Return what could be written better in it."""
+def findings(
+    draft: Draft, *, label: str = "The task", team_id: int | None = None, task_id: int | None = None
+) -> tuple[Finding, ...]:
+    """Return what could be written better in it; beside the unfinished tasks of its team too, where that or its task is given."""
+    rows = Task.objects.none()
+    if team_id is not None or task_id is not None:
+        mine = {"team_id": team_id} if task_id is None else {"team__tasks": task_id}
+        rows = Task.objects.filter(**mine, status__in=UNFINISHED).exclude(pk=task_id or 0).order_by("number")
+    others = list(rows.values_list("pk", "number", "title", "description"))
+    places = {other[0]: place for place, other in enumerate(others)}
+    if task_id is not None:
+        places[task_id] = len(others)
+    waits: dict[int, list[int]] = {}
+    for one, need in Dependency.objects.filter(task__in=places, needs__in=places).values_list("task_id", "needs_id"):
+        waits.setdefault(one, []).append(places[need])
+    new = [places[pk] for pk in draft.depends_on if pk in places] if task_id is None else waits.get(task_id, [])
     texts, minutes = criteria.texts(draft.criteria), (draft.expected_min, draft.expected_max)
-    return task_review.review([Written(label, draft.title, draft.description, texts, minutes)], at="")
+    beside = [Written(task_label(row[1]), row[2], row[3], needs=tuple(waits.get(row[0], ()))) for row in others]
+    return task_review.review_one(Written(label, draft.title, draft.description, texts, minutes, tuple(new)), beside)

@@ -7,7 +7,8 @@ from tasks_app.domain import criteria
 from tasks_app.domain.criteria import Result, Unmet
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.text import clean_json, cut, mask_json
-from tasks_app.models import Run, Task
+from tasks_app.models import Task
+from tasks_app.selectors import shown
 from tasks_app.services import runs
 
 SAYS_LIMIT = 500
@@ -30,9 +31,8 @@ def _said(result: dict[str, Any]) -> dict[str, Any]:
 
 def unmet(task: Task) -> list[Unmet]:
     """Return the criteria that the latest attempt has not shown to be met: by its report, or by a proof."""
-    run = Run.objects.filter(task=task).order_by("-attempt").only("report", "proofs").first()
-    report = (run.report if run else None) or {}
-    return criteria.unmet(task.criteria, report.get("evidence") or {}, read(run.proofs) if run else {})
+    kept, report = shown.last(task)
+    return criteria.unmet(task.criteria, report.get("evidence") or {}, read(kept))
 
 
 def overridden(task: Task) -> dict[str, str]:

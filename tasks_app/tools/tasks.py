@@ -6,13 +6,12 @@ from typing import Any, Literal
 from pydantic import Field
 
 from tasks_app.domain import criteria as rules
-from tasks_app.domain import task_review
 from tasks_app.domain.errors import Forbidden, Invalid
 from tasks_app.domain.plan_model import fold
 from tasks_app.domain.statuses import UNFINISHED
-from tasks_app.domain.task_review import Written
+from tasks_app.domain.task_review import Finding
 from tasks_app.selectors import crew
-from tasks_app.services import runs, task_edits, tasks
+from tasks_app.services import drafts, runs, task_edits, tasks
 from tasks_app.tools import context
 from tasks_app.tools.base import Arguments, Caller, CrewTool, find_task
 
@@ -98,9 +97,15 @@ def _create(caller: Caller, args: Create) -> str:
     )
     task = tasks.create(caller.team_id, draft, actor=caller.actor)
     said = {"taskId": str(task.number), "subject": task.title, "status": task.status}
-    if hints := task_review.review([Written(task.label, task.title, task.description, rules.texts(task.criteria))], at=""):
-        return json.dumps({**said, "hints": [f"{one.path}: {one.says} {one.write}" for one in hints]}, ensure_ascii=False)
+    if hints := drafts.findings(drafts.of(task), label=task.label, task_id=task.pk):
+        return json.dumps({**said, "hints": [_hint(one) for one in hints]}, ensure_ascii=False)
     return json.dumps(said)
+
+
+def _hint(one: Finding) -> str:
+    """A finding in the words of this tool's own fields."""
+    text = f"{one.path}: {one.says} {one.write}".replace("depends_on", "addBlockedBy")
+    return f"{text} Poor: {one.example.poor}. Good: {one.example.good}."
 
 
 def _get(caller: Caller, args: Get) -> str:

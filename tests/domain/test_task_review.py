@@ -36,6 +36,8 @@ def test_a_good_task_is_left_alone():
     [
         ({"title": "Fix bugs"}, Code.VAGUE_TITLE, "tasks[0].title"),
         ({"title": "Improve the code and update the docs"}, Code.VAGUE_TITLE, "tasks[0].title"),
+        ({"title": EXAMPLES[Code.VAGUE_TITLE].poor}, Code.VAGUE_TITLE, "tasks[0].title"),
+        ({"title": "Refactor billing"}, Code.VAGUE_TITLE, "tasks[0].title"),
         ({"description": "  "}, Code.NO_DESCRIPTION, "tasks[0].description"),
         ({"criteria": ()}, Code.NO_CRITERIA, "tasks[0].criteria"),
         ({"criteria": (GOOD.criteria[0], "It works well")}, Code.UNTESTABLE, "tasks[0].criteria[1]"),
@@ -53,6 +55,13 @@ def test_each_weakness_is_found_where_it_is(words, code, path):
     assert finding.says
     assert finding.write
     assert finding.example == EXAMPLES[code]
+
+
+@pytest.mark.parametrize(
+    "title", ["Improve login speed under load", "Fix the export", "Clean login.py of dead code", "Lay out docs/"]
+)
+def test_a_title_that_says_what_and_where_is_left_alone(title):
+    assert review([changed(title=title)]) == ()
 
 
 def test_a_task_that_names_nothing_is_told_to_name_files_and_interfaces():

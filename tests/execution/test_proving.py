@@ -7,10 +7,11 @@ from django.contrib.auth.models import User
 
 from tasks_app.domain.criteria import Criterion, Proof
 from tasks_app.domain.errors import Forbidden
-from tasks_app.execution import proving
+from tasks_app.execution import outcome, proving
 from tasks_app.models import Decision, Event, Run, Task
-from tasks_app.runners.port import Directive, Parked
-from tasks_app.services import actions, decisions, runs
+from tasks_app.runners.port import Directive, Outcome, OutcomeKind, Parked
+from tasks_app.selectors import attempts
+from tasks_app.services import actions, decisions, proofs, runs
 from tests.execution.lives import eventually, on_port
 from tests.services import world
 
@@ -252,6 +253,18 @@ def test_completing_by_hand_says_what_was_not_met(crew):
     assert "3. It reads well: it is looked at when all others are met" in task.evidence["not met"]
     assert "1. It works." in task.evidence["not met"], "it was never reported"
     assert Event.objects.get(kind="task.completed").data["evidence"]["not met"] == task.evidence["not met"]
+
+
+def test_what_was_shown_before_a_task_was_reopened_does_not_count_any_more(crew):
+    held = asks_for(crew, "It works.", {"check": "true"})
+    report(held, evidence={"1": "Look."})
+    outcome.settle(held, Outcome(OutcomeKind.ENDED, result="Done."), leaving_for=None)
+    task = crew.task()
+    assert (task.status, proofs.unmet(task)) == ("completed", [])
+    actions.pause_team(crew.team.pk, actor="user:anna")
+    actions.reopen(task.pk, why="It does not work.", actor="user:anna")
+    assert [one.result for one in attempts.page(task.pk).criteria] == [None, None]
+    assert len(proofs.unmet(crew.task())) == 2
 
 
 def test_agents_cannot_make_checks(crew):

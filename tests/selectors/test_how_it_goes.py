@@ -135,6 +135,23 @@ def test_the_wait_is_from_request_to_answer_and_what_waits_now_stands_beside_it(
     assert (report.waiting, report.waiting_since) == (1, now)
 
 
+def test_what_the_lead_agent_answers_is_no_wait_for_a_person(team):
+    run = attempt(team)
+    words = {"run": run, "opened_at": MONDAY}
+    make.DecisionFactory(**words, answered=True, answered_at=TUESDAY, answered_by="lead agent lea", ask_key="1")
+    make.DecisionFactory(**words, decider="lead", ask_key="2")
+    report = read(team)
+    assert (report.whole.answered, report.whole.wait_longest_s, report.waiting, report.waiting_since) == (0, None, 0, None)
+
+
+def test_turns_of_the_lead_agent_are_no_tasks_and_all_their_tokens_coordinate(team):
+    attempt(team, minutes=9)
+    turn = attempt(team, minutes=1, task=make.TaskFactory(team=team, type="lead", expected_min=5, expected_max=30))
+    make.MessageUsageFactory(run=turn, at=MONDAY, input_tokens=10, output_tokens=90)
+    found = read(team).whole
+    assert (found.done, found.timed, found.short, found.coordination_tokens) == (1, 1, 0, 100)
+
+
 def test_other_teams_do_not_count_and_the_number_of_queries_is_constant(team, django_assert_num_queries):
     attempt(make.TeamFactory())
     for count in (1, 20):

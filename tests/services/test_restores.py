@@ -11,6 +11,7 @@ from tasks_app.domain.errors import Conflict, Invalid, NotFound, Stale
 from tasks_app.models import Agent, Checkpoint, ContextBlob, Run, Task, Team, TranscriptEntry
 from tasks_app.selectors import checkpoints as listed
 from tasks_app.selectors import context as shared
+from tasks_app.selectors import shown
 from tasks_app.services import actions, checkpoints, context, restores, runs, scheduling, tasks, transcripts
 from tasks_app.services.context import Writer
 from tests import factories
@@ -40,7 +41,9 @@ def say(count, session=SESSION):
 def finish(crew, task, agent=0, output="done"):
     """Let a task be completed by a run, in the agent's session."""
     held = crew.claim(task, agent)
-    Run.objects.filter(pk=held.id).update(session_id=SESSION, started_session=True, status="completed", ended_at=world.now())
+    Run.objects.filter(pk=held.id).update(
+        session_id=SESSION, started_session=True, report={"evidence": {"1": "seen"}}, status="completed", ended_at=world.now()
+    )
     with transaction.atomic():
         tasks.mark_completed(crew.task(task), by="builder-1", evidence={"1": "seen"}, output=output, actor="agent:builder-1")
     Agent.objects.filter(pk=crew.agents[agent].pk).update(session_id=SESSION, handover=f"did {task}", context_tokens=1000 * task)
@@ -95,8 +98,11 @@ def test_everything_goes_back_and_the_restore_itself_can_be_undone(crew):
     before = world.frozen(crew.team)
     assert (looked.refused, looked.seq, world.frozen(crew.team)) == ("", seq(crew), before)
 
+    assert shown.last(crew.task(1))[1]
     done = restore(crew, saved)
     assert statuses() == ["completed", "pending", "pending", "cancelled"]
+    assert shown.last(crew.task(1)) == ([], {}), "its files are gone: it must be shown anew"
+    assert shown.last(crew.task(0))[1]
     assert (crew.task(0).output, crew.task(1).output) == ("the table", "")
     values = {one.name: shared.value(one.pk) for one in shared.of_team(crew.team.pk)}
     assert values == {"port": 80, "log": "漢" * 50_000}

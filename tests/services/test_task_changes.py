@@ -1,9 +1,12 @@
 """The lead changes the plan of a running team: a new task, what one that waits says, what it waits for."""
 
+from dataclasses import replace
+
 import pytest
+from django.utils import timezone
 
 from tasks_app.domain.errors import Conflict, Invalid, NotFound
-from tasks_app.models import Event, Run
+from tasks_app.models import Dependency, Event, Run, Task
 from tasks_app.selectors import journal, sentences
 from tasks_app.services import actions, drafts, task_edits
 from tasks_app.services.tasks import Draft
@@ -94,3 +97,19 @@ def test_a_new_task_needs_criteria_and_starts_as_soon_as_somebody_is_free():
 def test_the_reviewer_of_task_design_says_what_could_be_written_better():
     found = {one.code.value for one in drafts.findings(Draft("Fix things", criteria=("It works well",)))}
     assert {"vague_title", "no_description", "untestable"} <= found
+
+
+def test_a_task_that_joins_a_team_is_read_beside_the_unfinished_ones():
+    crew = world.make(titles=("Build", "Ship"))
+    first, done = crew.tasks[0], crew.tasks[1]
+    Task.objects.filter(pk__in=[first.pk, done.pk]).update(description="Change billing/page.py.")
+    Task.objects.filter(pk=done.pk).update(status="completed", completed_at=timezone.now())
+    new = Draft("Show the total", "Show it in billing/page.py.", ("GET /page shows 3.00",))
+    (found,) = drafts.findings(new, team_id=crew.team.pk)
+    assert (found.code.value, found.path) == ("hidden_dependency", "depends_on")
+    assert f"as “{first.label}” does" in found.says
+    assert drafts.findings(replace(new, depends_on=(first.pk,)), team_id=crew.team.pk) == ()
+    made = actions.add_task(crew.team.pk, new, actor=BY)
+    assert len(drafts.findings(new, task_id=made.pk)) == 1
+    Dependency.objects.create(task=first, needs=made)
+    assert drafts.findings(new, task_id=made.pk) == ()

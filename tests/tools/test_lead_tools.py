@@ -6,6 +6,7 @@ import pytest
 
 from tasks_app.domain.statuses import DecisionKind
 from tasks_app.models import Decision, Event, Run, Task, Team
+from tasks_app.selectors import leading
 from tasks_app.services import decisions, scheduling
 from tasks_app.tools import registry
 from tasks_app.tools.base import Caller
@@ -81,6 +82,15 @@ def test_it_splits_a_task_that_then_waits_for_its_parts(ada, crew):
     assert Task.objects.get(title="Writer").dependencies.get().needs.title == "Parser"
     assert Event.objects.get(kind="task.split").actor == "agent:ada"
     assert "can only wait for parts before it" in bad(ada, "Split", taskId="T-2", parts=[{**parts[0], "after": [2]}, parts[1]])
+
+
+def test_what_it_gave_out_and_split_stands_in_what_it_did(ada, crew):
+    good(ada, "Assign", taskId="2", agent="builder-2", guidance="Read the notes.")
+    parts = [{"subject": name, "description": name, "criteria": ["It is there."], "role": "builder"} for name in ("One", "Two")]
+    made = json.loads(good(ada, "Split", taskId="3", parts=parts))
+    moved = {one.task: one.words for one in leading.overview(crew.team.pk).moved}
+    assert moved["T-2"] == "given to builder-2: Read the notes."
+    assert all(f"T-{one['taskId']}" in moved["T-3"] for one in made), moved
 
 
 def test_it_arranges_nothing_where_the_human_does(ada):

@@ -23,9 +23,19 @@ def test_a_task_is_made_with_what_it_waits_for(me, crew):
         "status": "pending",
     }
     assert "title: “Docs” could be any task." in made["hints"][0]
+    assert made["hints"][0].endswith("Poor: Improve the login. Good: Lock an account for 15 minutes after 5 wrong passwords.")
     task = Task.objects.get(number=4)
     assert (task.criteria, task.created_by) == (["ok"], "agent:builder-1")
     assert sorted(Dependency.objects.filter(task=task).values_list("needs__number", flat=True)) == [1, 2]
+
+
+def test_a_new_task_in_a_file_of_another_one_is_told_so(me, crew):
+    Task.objects.filter(number=3).update(description="Change billing/page.py.")
+    words = {"subject": "Show the total", "description": "Show it in billing/page.py.", "criteria": ["GET /page shows 3.00"]}
+    (hint,) = json.loads(good(me, "TaskCreate", **words))["hints"]
+    assert "as “T-3” does" in hint
+    assert "Add addBlockedBy: [T-3]" in hint
+    assert "hints" not in json.loads(good(me, "TaskCreate", **words, addBlockedBy=["T-3", "T-4"]))
 
 
 def test_task_get_list_and_output_show_what_is_so(me, crew):

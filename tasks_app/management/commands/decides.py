@@ -55,4 +55,5 @@ def _lines(found: Overview) -> list[str]:
     )
     lines += [f"{one.at:%H:%M} decided {one.task} {one.title}: {one.words}" for one in found.done]
     lines += [f"{one.at:%H:%M} handed on {one.task} {one.title}: {one.words}" for one in found.handed]
+    lines += [f"{one.at:%H:%M} moved {one.task} {one.title}: {one.words}" for one in found.moved]
     return lines

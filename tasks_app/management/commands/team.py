@@ -138,7 +138,8 @@ class Command(DeskCommand):
             self.stdout.write(f"{short} You will be asked when it is used up; raise `budget` in the plan to avoid that.")
         for finding in findings:
             self.stdout.write(
-                f"\n{finding.label}  {finding.path}\n  {finding.says} {finding.write}\n  Good: {finding.example.good}"
+                f"\n{finding.label}  {finding.path}\n  {finding.says} {finding.write}"
+                f"\n  Poor: {finding.example.poor}\n  Good: {finding.example.good}"
             )
         return 0
 
