@@ -50,7 +50,7 @@ def lines(one: Figures) -> list[tuple[str, str]]:
     return [
         ("Done by agents", str(one.done)),
         ("Within their window", _share(one.within_percent, f"{one.within} of {one.timed}; {one.short} short, {one.over} over")),
-        ("Clarifications mid-task", UNKNOWN if one.asked is None else f"{one.asked}, in {_count(one.asked_tasks)} done tasks"),
+        ("Clarifications mid-task", _asked(one)),
         ("Rework", rework if known else UNKNOWN),
         ("Messages", said),
         ("Tokens on coordination", _share(one.coordination_percent, f"of {words.tokens(one.tokens)} new tokens")),
@@ -89,6 +89,12 @@ def _percent(value: int | None) -> str:
 
 def _dash(value: int | None) -> str:
     return "–" if value is None else str(value)
+
+
+def _asked(one: Figures) -> str:
+    if one.asked is None:
+        return UNKNOWN
+    return str(one.asked) if one.asked_tasks is None else f"{one.asked}, in {one.asked_tasks} done tasks"
 
 
 def _count(value: int | None) -> str:

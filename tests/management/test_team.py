@@ -181,6 +181,8 @@ def test_how_a_team_does_is_said_in_words_and_as_json() -> None:
     code, out, _ = run("team", "how-it-goes", "small")
     assert (code, "Within their window      not known yet" in out, "Day" in out) == (0, True, False)
     done, now = RunFactory(task__team=team, agent__team=team, ended=True, worked_s=60), timezone.now()
+    _, out, _ = run("team", "how-it-goes", "small")
+    assert "Clarifications mid-task  0   " in out, "no task is done, so nothing is said of done tasks"
     Task.objects.update(status="completed", completed_at=now, completed_by=done.agent.name)
     DecisionFactory(run=done, kind="question", answered=True, opened_at=now - timedelta(minutes=1), answered_at=now)
     _, out, _ = run("team", "how-it-goes", "small")
