@@ -20,9 +20,10 @@ from tasks_app.domain.estimate import (
     size_of,
     total,
 )
+from tasks_app.domain.events import EventKind
 from tasks_app.domain.plan_model import Plan, Task
 from tasks_app.domain.statuses import AgentStatus, RunStatus, TaskStatus
-from tasks_app.models import Agent, Run
+from tasks_app.models import Agent, Event, Run
 from tasks_app.models import Task as StoredTask
 from tasks_app.models.teams import LARGE_OF_TEAM
 from tasks_app.selectors.states import TaskState, with_state
@@ -70,7 +71,8 @@ def finished(*, rehearsal: bool, like: tuple[str, float] | None = None) -> list[
 
     With `like` (a task's type and longest expected minutes) of its type and size only.
 
-    Rehearsed ones are told from real ones: their figures are scripted. One query.
+    Rehearsed ones are told from real ones: their figures are scripted. What ended before its team was imported was learned where
+    it was done, by other accounts and machines, or is here twice. One query.
     """
     rows = Run.objects.filter(status=RunStatus.COMPLETED.value, team__rehearsal=rehearsal)
     rows = rows.filter(started_at__isnull=False, ended_at__isnull=False)
@@ -79,7 +81,8 @@ def finished(*, rehearsal: bool, like: tuple[str, float] | None = None) -> list[
         rows = rows.filter(task__type=like[0], task__expected_max__gt=above)
         rows = rows if upto is None else rows.filter(task__expected_max__lte=upto)
     later = Run.objects.filter(task=OuterRef("task"), status=RunStatus.COMPLETED.value, attempt__gt=OuterRef("attempt"))
-    rows = rows.filter(~Exists(later)).annotate(**_of_all_attempts())
+    imported = Event.objects.filter(team=OuterRef("team"), kind=EventKind.TEAM_IMPORTED.value, at__gte=OuterRef("ended_at"))
+    rows = rows.filter(~Exists(later), ~Exists(imported)).annotate(**_of_all_attempts())
     return [_finished(row) for row in rows.order_by("-ended_at").values(*FIELDS)[:NEWEST]]
 
 

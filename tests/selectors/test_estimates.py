@@ -8,7 +8,7 @@ from django.utils import timezone
 from tasks_app.domain import plan as plans
 from tasks_app.domain.estimate import CREATION_TOKENS, ENOUGH
 from tasks_app.domain.plan_model import Budget
-from tasks_app.models import Run
+from tasks_app.models import Run, Team
 from tasks_app.selectors import estimates
 from tests import factories
 
@@ -48,6 +48,15 @@ def test_then_what_was_finished_without_what_came_from_the_cache(django_assert_n
 def test_a_rehearsal_teaches_nothing_about_real_work():
     finish(ENOUGH, rehearsal=True)
     assert estimates.of_plan(plan(), rehearsal=False).learned == 0
+
+
+def test_what_ended_before_its_team_was_imported_teaches_nothing_and_what_ends_afterwards_does():
+    finish(ENOUGH)
+    team = Team.objects.get()
+    factories.EventFactory(team=team, kind="team.imported", at=timezone.now())
+    assert estimates.of_plan(plan(), rehearsal=False).learned == 0
+    Run.objects.update(ended_at=timezone.now() + timedelta(minutes=1))
+    assert estimates.of_plan(plan(), rehearsal=False).learned == 1
 
 
 def waiting_task(agent, **more):
