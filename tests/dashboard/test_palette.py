@@ -1,17 +1,26 @@
 """The palette and the keys that act on any page, in a real Chromium: undo, pause, follow, more."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.chromium import IN_CHROMIUM
-from tests.dashboard.browser_desk import RealDesk, axe, posted
+from tests.dashboard.browser_desk import RealDesk, axe, posted, started
+from tests.services_fixtures import Valkey
 
 pytest_plugins = ["tests.services_fixtures", "tests.chromium", "tests.dashboard.browser_desk"]
 pytestmark = IN_CHROMIUM
 expect.set_options(timeout=10_000)
+
+
+@pytest.fixture(scope="module")
+def real_desk(valkey: Valkey) -> Iterator[RealDesk]:
+    """A desk of its own: others answer what is asked here."""
+    with started(valkey) as found:
+        yield found
 
 
 @pytest.fixture(params=["desk", "phone"])
@@ -31,7 +40,7 @@ def test_the_palette_finds_places_things_and_acts_and_holds_no_answer(real_desk:
     posts = posted(page)
     page.goto(f"{url}/inbox/{world['plan']}/")
     page.keyboard.press("Control+k")
-    field = page.get_by_role("combobox")
+    field = page.get_by_role("combobox", name="Place, task, agent or act")
     expect(field).to_be_focused()
     options = page.get_by_role("option")
     expect(options.filter(has_text="Overview").first).to_be_visible()
@@ -44,11 +53,13 @@ def test_the_palette_finds_places_things_and_acts_and_holds_no_answer(real_desk:
     page.keyboard.press("Enter")
     expect(page).to_have_url(f"{url}/history/")
     page.keyboard.press("Control+k")
+    expect(field).to_be_focused()
     page.keyboard.type("payment & co")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     expect(page).to_have_url(f"{url}/search/?q=payment%20%26%20co")
     page.keyboard.press("Control+k")
+    expect(field).to_be_focused()
     page.keyboard.press("Escape")
     expect(field).to_have_count(0)
     assert posts == []
