@@ -42,7 +42,7 @@ async def test_two_urgent_messages_in_a_row_are_each_given_once(stage: Stage) ->
     seen: set[int] = set()
     for n in range(2):
         await until(lambda: set(sleepers(stage)) - seen)  # the first may be there for a moment yet when the second is asked for
-        seen |= set(sleepers(stage))
+        seen.update(sleepers(stage))
         stage.port.due.append(f"[message m0000000{n} from lead, urgent]\nStop.")
         stage.port.urgent.set()
         await until(lambda n=n: stage.port.interrupted == n + 1)
