@@ -36,6 +36,16 @@ def test_it_is_completed_reopened_and_cancelled(team: Any) -> None:
         assert task.status == status.value
 
 
+def test_who_completes_by_hand_is_told_what_nobody_has_shown(team: Any) -> None:
+    for number in (1, 2):
+        TaskFactory(team=team, number=number, criteria=["Tests pass"])
+    code, out, err = run("task", "billing", "T-1", "--complete", "--note", "seen")
+    assert (code, err) == (0, "")
+    assert "Not shown, taken as met on your word: 1. Tests pass: no evidence was given" in out
+    found = run_json("task", "billing", "T-2", "--complete")[1]
+    assert [one.startswith("1. Tests pass") for one in found["taken_as_met"]] == [True]
+
+
 def test_it_is_reassigned_with_guidance(team: Any) -> None:
     AgentFactory(team=team, name="ada")
     task = TaskFactory(team=team, number=1, gave_up=True)

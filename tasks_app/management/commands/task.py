@@ -7,7 +7,7 @@ from typing import Any
 
 from tasks_app.domain.errors import Conflict, Invalid, NotFound
 from tasks_app.domain.task_review import Finding
-from tasks_app.domain.text import strip_ansi
+from tasks_app.domain.text import mask_secrets, strip_ansi
 from tasks_app.execution import handover
 from tasks_app.management import fork_json, fork_verbs, task_view, task_words
 from tasks_app.management.cli import DeskCommand, actor, find_task, find_team
@@ -57,6 +57,7 @@ class Command(DeskCommand):
         if given["messages"] is not None:
             listed = fork_json.messages(fork_json.run_of(card.pk, given["messages"]))
             return self._tell(listed, fork_verbs.message_lines(listed), as_json=given["json"])
+        unmet = _unmet(card.pk) if verbs == ["complete"] else []
         if verbs:
             _do(verbs[0], team, card, given)
         findings = task_words.change(team, card, given)
@@ -65,7 +66,7 @@ class Command(DeskCommand):
             task_edits.set_guidance(card.pk, given["tell"], made_from=task_edits.seen_of(card.pk), actor=actor(), field="tell")
         if given["handover"]:
             return self._told(card.pk, as_json=given["json"])
-        return self._show(card, findings, as_json=given["json"])
+        return self._show(card, findings, unmet, as_json=given["json"])
 
     def _tell(self, found: Any, lines: list[str], *, as_json: bool) -> int:
         if as_json:
@@ -78,13 +79,15 @@ class Command(DeskCommand):
         label, findings = task_words.add(team, given)
         return self._show(find_task(team, label), findings, as_json=given["json"])
 
-    def _show(self, card: TaskCard, findings: Sequence[Finding], *, as_json: bool) -> int:
+    def _show(self, card: TaskCard, findings: Sequence[Finding], unmet: Sequence[str] = (), *, as_json: bool) -> int:
         view = task_view.read(card.pk)
         if view is None:
             raise NotFound(f"{card.label} does not exist any more.", field="task")
         facts = task_view.as_json(view) | ({"findings": [asdict(one) for one in findings]} if findings else {})
+        facts |= {"taken_as_met": list(unmet)} if unmet else {}
         hints = [f"Could be written better, {one.path}: {one.says} {one.write}" for one in findings]
-        return self._tell(facts, [*task_view.as_lines(view), *hints], as_json=as_json)
+        taken = [f"Not shown, taken as met on your word: {one}" for one in unmet]
+        return self._tell(facts, [*task_view.as_lines(view), *taken, *hints], as_json=as_json)
 
     def _told(self, task_id: int, *, as_json: bool) -> int:
         told = handover.told(task_id)
@@ -93,6 +96,12 @@ class Command(DeskCommand):
         else:
             self.stdout.write(strip_ansi(told.text))
         return 0
+
+
+def _unmet(task_id: int) -> list[str]:
+    """What nobody has shown to be met: whoever completes by hand is told, as on the page."""
+    view = task_view.read(task_id)
+    return [mask_secrets(one) for one in view.page.unmet] if view else []
 
 
 def _do(verb: str, team: TeamSummary, card: TaskCard, given: dict[str, Any]) -> None:
