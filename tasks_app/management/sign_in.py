@@ -6,6 +6,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.http import base36_to_int, int_to_base36
 
@@ -35,12 +36,23 @@ _tokens = _LinkTokens()
 
 def ensure_lead() -> User:
     """Return the first active superuser, made as `lead` without a usable password where there is none."""
-    users = get_user_model().objects
-    found = users.filter(is_superuser=True, is_active=True).order_by("pk").first()
+    found = _first()
     if found is not None:
         return found
+    users = get_user_model().objects
     name = next(name for name in _names() if not users.filter(username=name).exists())
-    return users.create_superuser(username=name, email="", password=None)
+    try:
+        with transaction.atomic():
+            return users.create_superuser(username=name, email="", password=None)
+    except IntegrityError:
+        made = _first()  # by another command, in the same moment
+        if made is None:
+            raise
+        return made
+
+
+def _first() -> User | None:
+    return get_user_model().objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
 
 
 def make_link_token(user: User) -> str:

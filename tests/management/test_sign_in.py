@@ -1,11 +1,13 @@
 """One-time sign-in links."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 import time_machine
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
+from django.db import IntegrityError
 from django.utils import timezone
 
 from tasks_app.management import sign_in
@@ -26,6 +28,19 @@ def test_the_first_account_is_a_superuser_without_a_password(lead: User) -> None
 def test_a_superuser_who_is_there_already_is_taken() -> None:
     boss = get_user_model().objects.create_superuser("boss", password="long enough word")
     assert sign_in.ensure_lead().pk == boss.pk
+
+
+def test_of_two_commands_in_one_moment_the_second_takes_the_account_that_the_first_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    boss = get_user_model().objects.create_superuser("boss", password="long enough word")
+    looks = iter((None, boss))
+    monkeypatch.setattr(sign_in, "_first", lambda: next(looks))
+    monkeypatch.setattr(sign_in, "_names", lambda: iter(("Boss",)))
+    monkeypatch.setattr(type(get_user_model().objects), "create_superuser", _is_there)
+    assert sign_in.ensure_lead() == boss
+
+
+def _is_there(*_: Any, **__: Any) -> User:
+    raise IntegrityError("duplicate key")
 
 
 def test_a_plain_user_of_the_name_lead_is_not_made_superuser() -> None:
