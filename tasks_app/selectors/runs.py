@@ -44,7 +44,12 @@ def last_call_without_result(run_id: str) -> str:
     call = Step.objects.filter(run_id=run_id, kind=StepKind.TOOL_CALL.value, parent_tool_use_id="").order_by("-seq").first()
     if call is None or Step.objects.filter(run_id=run_id, kind=StepKind.TOOL_RESULT.value, tool_use_id=call.tool_use_id).exists():
         return ""
-    return f"{call.text} {json.dumps(call.data.get('input') or {}, ensure_ascii=False)}"[:500]
+    return f"{call.text} {_given(call)}"[:500]
+
+
+def _given(call: Step) -> str:
+    """What a call was made with, as JSON."""
+    return json.dumps(call.data.get("input") or {}, ensure_ascii=False)
 
 
 def lost_calls(run_id: str, session_id: str) -> list[LostCall]:
@@ -72,10 +77,9 @@ def _is_lost(call: Step, known: str, *, came: bool) -> bool:
 
 
 def _lost(call: Step, result: Step | None) -> LostCall:
-    given = json.dumps(call.data.get("input") or {}, ensure_ascii=False)
     if result is None:
-        return LostCall(call.tool_use_id, call.text, given)
-    return LostCall(call.tool_use_id, call.text, given, result.text, failed=bool(result.data.get("is_error")))
+        return LostCall(call.tool_use_id, call.text, _given(call))
+    return LostCall(call.tool_use_id, call.text, _given(call), result.text, failed=bool(result.data.get("is_error")))
 
 
 def plans_sent_back(run_id: str) -> tuple[str, ...]:
@@ -93,8 +97,7 @@ def last_steps(run_id: str, *, count: int = 10) -> list[str]:
 
 def _line(row: Step) -> str:
     """One step; a call with what it was made with."""
-    given = row.data.get("input") if row.kind == StepKind.TOOL_CALL.value else None
-    with_what = f" {json.dumps(given, ensure_ascii=False)}" if given else ""
+    with_what = f" {_given(row)}" if row.kind == StepKind.TOOL_CALL.value and row.data.get("input") else ""
     return cut(f"{row.kind}: {row.text}{with_what}", LINE)
 
 

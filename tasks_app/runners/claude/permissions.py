@@ -124,16 +124,15 @@ class Gate:
     async def _ask(self, tool: str, given: dict[str, Any], context: ToolPermissionContext) -> asks.Result:
         if self.desk.ends:
             return self.desk.ending()
-        if not tool.startswith(PREFIX) or tool in self.escalating:
-            await self.stored(context.tool_use_id or "")
+        if tool.startswith(PREFIX) and tool not in self.escalating:
+            return PermissionResultAllow(updated_input=given)  # plan mode asks even for what a hook has allowed
+        await self.stored(context.tool_use_id or "")
         if tool == "AskUserQuestion":
             return await self._question(given, context)
         if tool == "ExitPlanMode":
             return await self._plan(given, context)
         if tool in self.escalating:
             return await self._escalation(given, context)
-        if tool.startswith(PREFIX):
-            return PermissionResultAllow(updated_input=given)  # plan mode asks even for what a hook has allowed
         return await self._permission(tool, given, context)
 
     async def _permission(self, tool: str, given: dict[str, Any], context: ToolPermissionContext) -> asks.Result:
