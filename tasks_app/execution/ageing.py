@@ -5,7 +5,6 @@ import logging
 import random
 
 from django.conf import settings
-from django.db import connection
 
 from tasks_app.execution import db
 from tasks_app.services import pruning, retention
@@ -34,18 +33,11 @@ async def look_after(*, every_s: float = LOOK_S) -> None:
 
 
 async def look_after_snapshots(*, every_s: float = LOOK_S) -> None:
-    """Prune the snapshots of teams for ever, each team once a day. In a thread of its own: git may take seconds."""
+    """Prune the snapshots of teams for ever, each team once a day."""
     while True:
         await asyncio.sleep(every_s * random.uniform(0.5, 1.5))  # noqa: S311 - not a secret
         try:
-            while await asyncio.to_thread(_prune):  # noqa: ASYNC110 - it is work, not waiting
+            while await db.call_alone(pruning.sweep) is not None:  # noqa: ASYNC110 - it is work, not waiting
                 await asyncio.sleep(PAUSE_S)
         except Exception:
             logger.exception("snapshots that nothing needs could not be removed; trying again later")
-
-
-def _prune() -> bool:
-    try:
-        return pruning.sweep() is not None
-    finally:
-        connection.close()

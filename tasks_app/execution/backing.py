@@ -5,8 +5,8 @@ import logging
 import random
 
 from django.conf import settings
-from django.db import connection
 
+from tasks_app.execution import db
 from tasks_app.services import backups
 
 logger = logging.getLogger(__name__)
@@ -18,15 +18,12 @@ async def look_after(*, every_s: float = LOOK_S) -> None:
     while settings.BACKUP_URL:
         await asyncio.sleep(every_s * random.uniform(0.5, 1.5))  # noqa: S311 - not a secret
         try:
-            await asyncio.to_thread(_once)
+            await db.call_alone(_once)
         except Exception:
             logger.exception("a backup could not be begun; trying again later")
 
 
 def _once() -> None:
-    try:
-        made = backups.take_if_due()
-        if made is not None and made.error:
-            logger.error("the backup %s failed: %s", made.name, made.error)
-    finally:
-        connection.close()
+    made = backups.take_if_due()
+    if made is not None and made.error:
+        logger.error("the backup %s failed: %s", made.name, made.error)

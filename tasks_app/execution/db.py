@@ -60,6 +60,18 @@ async def call_aside(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     return await asyncio.get_running_loop().run_in_executor(_aside, partial(patiently, function, *args, **kwargs))
 
 
+async def call_alone(function: Callable[[], T]) -> T:
+    """Await `function()` in a thread and with a connection of its own: for what takes minutes and may fail."""
+    return await asyncio.to_thread(_closing, function)
+
+
+def _closing(function: Callable[[], T]) -> T:
+    try:
+        return function()
+    finally:
+        connection.close()
+
+
 async def in_line(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """The same for what all runs write all the time: on SQLite one after another, in the order they came.
 
