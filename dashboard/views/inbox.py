@@ -47,7 +47,8 @@ def detail(request: HttpRequest, id: str) -> HttpResponse:
     """Show one decision: open to be answered, closed to be read."""
     page = Page.open(request, "inbox", _arg(id, _kind(request)))
     found = _find(page, id)
-    gone = Gone(**request.session.pop(ANSWERED, {}))
+    kept = request.session.pop(ANSWERED, {})
+    gone = Gone(kept.get("id", ""), kept.get("after", ""))  # a session may be older than this version
     page.arg = _arg(id, _kind(request), gone)
     return _render(page, found, picked=True, gone=gone)
 

@@ -86,3 +86,10 @@ def test_who_looks_is_told_to_the_others_and_anybody_may_still_answer(ask, answe
     assert decision.status == DecisionStatus.ANSWERED
     refused = desk.post(reverse("decision-looking", args=[decision.pk]))
     assert refused.status_code == 409
+
+
+def test_a_session_of_an_earlier_version_breaks_no_page(desk, ask):
+    session = desk.session
+    session["answered"] = {"id": "d1", "title": "A title", "word": "Allow"}
+    session.save()
+    assert desk.get(reverse("inbox-detail", args=[ask().pk])).status_code == 200
