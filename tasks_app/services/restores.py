@@ -67,11 +67,11 @@ class Restored:
 def preview(team_id: int, checkpoint_id: str, *, task: int | None = None) -> Preview:
     """Return what would change, and change nothing. Raises `NotFound`, `Invalid` where the checkpoint cannot be used at all."""
     saved = reading.get(team_id, checkpoint_id)
+    refused = _held_back(saved.team)  # at once: git takes its time, and what ends meanwhile is newer than this event
     content = _content(saved, task)
     files = _changed_files(saved, content, task)
     now = reading.capture(saved.team, workspace="" if files else content.workspace)
     change = reading.compare(content, now, only=task, at=clock.now())
-    refused = _held_back(saved.team)
     goes_on = saved.team.status == TeamStatus.ACTIVE.value
     return Preview(saved, saved.team.last_seq, change, tuple(files), refused, goes_on, task)
 

@@ -159,6 +159,20 @@ def test_nothing_is_restored_under_an_attempt_that_is_open(crew):
     assert world.frozen(crew.team) == before
 
 
+@pytest.mark.django_db(transaction=True)
+def test_an_attempt_that_ends_while_the_files_are_compared_still_holds_that_look_back(crew, monkeypatch):
+    """Else the page would offer to restore as of an event that is over, and every press would be refused as stale."""
+    saved = checkpoints.save(crew.team.pk, name="start", by=LEAD)
+    crew.claim(0)
+
+    def ends(*_args):
+        Run.objects.update(status="killed")
+        return []
+
+    monkeypatch.setattr(restores.snapshots, "changes", ends)
+    assert "has an open attempt at T-1" in restores.preview(crew.team.pk, saved.pk).refused
+
+
 def spoil(data):
     data["tasks"][0]["status"] = "pending"
 
