@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tasks_app.selectors import runs as reading
-from tasks_app.services import snapshots
+from tasks_app.services import differences, snapshots
 
 SHOWN = 30
 AGED = (
@@ -55,11 +55,11 @@ def _look(found: Changes, attempt: Any, following: Any, now: str, workspace: str
     """Add what one attempt changed. Without its last snapshot all until the next attempt may be its own, or not."""
     slug, end = attempt.team.slug, str(attempt.dossier.get(snapshots.END) or "")
     after = following.workspace_commit if following else now
-    files = snapshots.differing(slug, attempt.workspace_commit, end or after)
+    files = differences.differing(slug, attempt.workspace_commit, end or after)
     others = reading.beside(attempt, until=attempt.ended_at if end else following and following.started_at)
     named = snapshots.within(workspace, reading.files_written(attempt.pk))
     found.all |= files
-    found.not_ours |= snapshots.differing(slug, end, after)
+    found.not_ours |= differences.differing(slug, end, after)
     for other in others:
         found.not_ours |= snapshots.within(workspace, reading.files_written(other.pk))
     if any(reading.ran_commands(other) for other in others):

@@ -8,7 +8,7 @@ from django.utils import timezone
 from tasks_app.domain.statuses import Reason
 from tasks_app.execution import clean_start
 from tasks_app.selectors import runs as reading
-from tasks_app.services import beginnings, runs, snapshots
+from tasks_app.services import beginnings, differences, runs, snapshots
 
 
 def make(run_id: str, *, reason: Reason, error: str) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def make(run_id: str, *, reason: Reason, error: str) -> dict[str, Any]:
         "last_steps": reading.last_steps(run_id),
         "start": run.dossier.get("start", ""),
         snapshots.END: now,
-        "diff": snapshots.diff(run.team.slug, run.workspace_commit, now),
+        "diff": differences.diff(run.team.slug, run.workspace_commit, now),
         "evidence": report.get("evidence") or {},
         "criteria_met": sorted((report.get("evidence") or {}).keys()),
         "proofs": run.proofs,
@@ -42,7 +42,7 @@ def of_completed(run_id: str) -> dict[str, Any]:
     """Return what is kept of a completed attempt: what it changed, and the files as it left them, in case it is opened again."""
     run = runs.get(run_id)
     now = snapshots.take(run.team.slug, run.team.workspace)
-    diff = snapshots.diff(run.team.slug, run.workspace_commit, now)
+    diff = differences.diff(run.team.slug, run.workspace_commit, now)
     return {"attempt": run.attempt, "diff": diff, snapshots.END: now}
 
 

@@ -10,7 +10,7 @@ from tasks_app.domain.statuses import DecisionKind
 from tasks_app.domain.text import cut
 from tasks_app.execution import db
 from tasks_app.runners.port import Answer, Ask, AskWithdrawn
-from tasks_app.services import runs, snapshots
+from tasks_app.services import differences, runs, snapshots
 from tasks_app.services.runs import Held
 from tasks_app.tools.tasks import Update, given_evidence
 
@@ -46,7 +46,7 @@ async def ask(
 def _payload(run: Any, judged: Sequence[Criterion], report: Update, proved: Sequence[Result]) -> dict[str, Any]:
     evidence = given_evidence(report)
     now = snapshots.take(run.team.slug, run.team.workspace)
-    diff = snapshots.diff(run.team.slug, run.workspace_commit, now)
+    diff = differences.diff(run.team.slug, run.workspace_commit, now)
     texts = criteria.texts(run.task.criteria)
     person = next((one.person for one in judged if one.person), "")
     return {

@@ -14,7 +14,7 @@ from django.db.models import Q
 
 from tasks_app.domain.statuses import OPEN_RUN, StepKind
 from tasks_app.models import Checkpoint, Run, Step, Team
-from tasks_app.services import rewinds, snapshots
+from tasks_app.services import last_snapshot, rewinds, snapshots
 from tasks_app.services.workspaces import root, run_git
 
 DAY_S: Final = 86_400.0
@@ -72,6 +72,7 @@ def prune(team: Team, *, grace_s: float = GRACE_S) -> Pruned:
     before = disk(team.slug)
     with snapshots.store_of(team.slug) as store:
         gone = _unneeded(team, store, grace_s=grace_s)
+        last_snapshot.forget(store)
         words = "".join(f"delete {snapshots.REFS}{name}\n" for name in gone)
         run_git(["git", f"--git-dir={store}", "update-ref", "--stdin"], stdin=words)
         run_git(["git", f"--git-dir={store}", "gc", "--quiet", "--prune=now"], timeout_s=GIT_S)

@@ -12,7 +12,7 @@ from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import StepKind
 from tasks_app.domain.text import clean
 from tasks_app.models import Event, Run, Step, Team
-from tasks_app.services import events, keys, runs, snapshots
+from tasks_app.services import differences, events, keys, runs, snapshots
 
 NONE_KEPT = (
     "The files were not kept at that moment, or not for so long: git is not installed, the attempt is older than this feature, "
@@ -79,7 +79,7 @@ def _look(run: Run, found: Moment) -> Preview:
     now = snapshots.take(run.team.slug, run.team.workspace)
     if not now:
         raise Conflict(NONE_KEPT, field="at")
-    diff: dict[str, Any] = snapshots.diff(run.team.slug, now, found.snapshot)
+    diff: dict[str, Any] = differences.diff(run.team.slug, now, found.snapshot)
     names = tuple(clean(name) for _, name in snapshots.changed(run.team.slug, now, found.snapshot))
     return Preview(run.attempt, found.step, names, diff["summary"], diff["patch"], snapshots.tree(run.team.slug, now))
 

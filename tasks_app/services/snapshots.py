@@ -6,15 +6,16 @@ What the workspace's own .gitignore names is in no snapshot.
 import fcntl
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from tasks_app.domain.errors import Conflict
-from tasks_app.domain.text import clean, cut
+from tasks_app.domain.text import clean
+from tasks_app.services import last_snapshot
 from tasks_app.services.workspaces import root, run_git
 
-PATCH_LIMIT = 64_000
 STORE = "snapshots.git"
 LOCK = "snapshots.lock"
 REFS = "refs/snapshots/"
@@ -76,48 +77,37 @@ def _git(store: Path, workspace: str | Path) -> list[str]:
 
 
 def take(slug: str, workspace: str) -> str:
-    """Keep the workspace as it is now; returns the snapshot's id, or "" where git is missing or fails."""
+    """Keep the workspace as it is now; returns the snapshot's id, or "" where git is missing or fails.
+
+    If nothing has changed since the last one, that is given again: git leaves its index alone then, three processes are saved.
+    """
     with store_of(slug) as store:
         git = _git(store, workspace)
-        return "" if run_git([*git, "add", "-A", "--", "."]).returncode else _keep_index(git)
+        if run_git([*git, "add", "-A", "--", "."]).returncode:
+            return ""
+        last = last_snapshot.read(store)
+        if last and last.left == last_snapshot.index(store):
+            return last.name
+        tree = _write_tree(git)
+        if not last or tree != last.tree:
+            last = last_snapshot.Last(_commit(git, tree), tree, time.time())
+        last_snapshot.write(store, last)
+        return last.name
 
 
-def _keep_index(git: Sequence[str]) -> str:
-    """Make a snapshot of what stands in the index; returns its id, or "" where git fails."""
-    tree = run_git([*git, "write-tree"])
-    commit = run_git([*git, "commit-tree", tree.stdout.strip(), "-m", "snapshot"]) if not tree.returncode else tree
-    if commit.returncode:
+def _write_tree(git: Sequence[str]) -> str:
+    """Return what names the files that stand in the index, or "" where git fails."""
+    return run_git([*git, "write-tree"]).stdout.strip()
+
+
+def _commit(git: Sequence[str], tree: str) -> str:
+    """Make a snapshot of a tree; returns its id, or "" where git fails."""
+    made = run_git([*git, "commit-tree", tree, "-m", "snapshot"]) if tree else None
+    if made is None or made.returncode:
         return ""
-    name = commit.stdout.strip()
+    name = made.stdout.strip()
     run_git([*git, "update-ref", f"{REFS}{name}", name])
     return name
-
-
-def diff(slug: str, old: str, new: str) -> dict[str, object]:
-    """Return {"files": [...], "summary": "3 files changed, …", "patch": text, "cut": bool} between two snapshots."""
-    if not old or not new:
-        return {"files": [], "summary": "not available: git is not installed", "patch": "", "cut": False}
-    with store_of(slug) as store:
-        git = ["git", f"--git-dir={store}", "-c", "core.quotepath=off"]
-        names = run_git([*git, "diff", "--name-only", old, new]).stdout.splitlines()
-        summary = run_git([*git, "diff", "--shortstat", old, new]).stdout.strip()
-        patch = clean(run_git([*git, "diff", "--no-color", old, new]).stdout)
-    return {
-        "files": names[:200],
-        "summary": summary or "no file changed",
-        "patch": cut(patch, PATCH_LIMIT),
-        "cut": len(patch) > PATCH_LIMIT,
-    }
-
-
-def differing(slug: str, old: str, new: str) -> set[str]:
-    """Return the files that differ between two snapshots, all of them, by their path in the workspace."""
-    if not old or not new or old == new:
-        return set()
-    with store_of(slug) as store:
-        return _names(
-            run_git(["git", f"--git-dir={store}", "diff-tree", "-r", "-z", "--no-renames", "--name-only", old, new]).stdout
-        )
 
 
 def within(workspace: str, names: Iterable[str]) -> set[str]:
@@ -138,9 +128,9 @@ def restore(slug: str, workspace: str, snapshot_id: str, files: Iterable[str]) -
         return []
     with store_of(slug) as store:
         git = _git(store, workspace)
-        there = _names(run_git([*git, "ls-tree", "-r", "-z", "--name-only", "--full-tree", snapshot_id]).stdout)
+        there = names_of(run_git([*git, "ls-tree", "-r", "-z", "--name-only", "--full-tree", snapshot_id]).stdout)
         absent = [name for name in wanted if name not in there]
-        ignored = _names(run_git([*git, "check-ignore", "-z", "--stdin"], stdin="\0".join(absent)).stdout)
+        ignored = names_of(run_git([*git, "check-ignore", "-z", "--stdin"], stdin="\0".join(absent)).stdout)
         removed = [name for name in absent if name not in ignored and _removed(Path(workspace, name))]
         back = [name for name in wanted if name in there]
         done = back if back and _check_out(git, snapshot_id, back).returncode == 0 else []
@@ -153,7 +143,8 @@ def _check_out(git: Sequence[str], snapshot_id: str, files: Iterable[str]) -> su
     return run_git(command, stdin="\0".join(files))
 
 
-def _names(listed: str) -> set[str]:
+def names_of(listed: str) -> set[str]:
+    """Read what git prints with `-z`: names, each with a NUL behind it."""
     return {name for name in listed.split("\0") if name}
 
 
@@ -246,7 +237,7 @@ def mixed(slug: str, snapshot_id: str, other: str, workspace: str, files: Sequen
             target = (base / name).resolve()
             if target.is_relative_to(base) and target != base:
                 _take(git, other, str(target.relative_to(base)))
-        made = _keep_index(git)
+        made = _commit(git, _write_tree(git))
         run_git([*git, "read-tree", "--reset", snapshot_id])
         return made
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tasks_app.domain.errors import Conflict, Invalid
-from tasks_app.services import snapshots, workspaces
+from tasks_app.services import differences, snapshots, workspaces
 
 
 def git(folder, *words):
@@ -110,13 +110,13 @@ def test_a_diff_names_files_counts_and_is_cut(home, repo):
     first = snapshots.take("atlas", str(repo))
     (repo / "src" / "a.py").write_text("a = 2\n")
     (repo / "ü 漢.txt").write_text("x" * 100_000)
-    found = snapshots.diff("atlas", first, snapshots.take("atlas", str(repo)))
+    found = differences.diff("atlas", first, snapshots.take("atlas", str(repo)))
     assert found["files"] == ["src/a.py", "ü 漢.txt"]
     assert "2 files changed" in found["summary"]
     assert found["cut"] is True
-    assert len(found["patch"]) <= snapshots.PATCH_LIMIT
-    assert snapshots.diff("atlas", first, first)["summary"] == "no file changed"
-    assert "not available" in snapshots.diff("atlas", "", first)["summary"]
+    assert len(found["patch"]) <= differences.PATCH_LIMIT
+    assert differences.diff("atlas", first, first)["summary"] == "no file changed"
+    assert "not available" in differences.diff("atlas", "", first)["summary"]
 
 
 def test_files_are_put_back_as_they_were_and_new_ones_go(home, repo):

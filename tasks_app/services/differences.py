@@ -1,0 +1,38 @@
+"""Differences: what lies between two snapshots of a workspace, for people and for who puts files back."""
+
+from itertools import takewhile
+
+from tasks_app.domain.text import clean, cut
+from tasks_app.services.snapshots import names_of, store_of
+from tasks_app.services.workspaces import run_git
+
+PATCH_LIMIT = 64_000
+DIFF = ("diff", "--no-color", "--raw", "--shortstat", "--patch")
+
+
+def diff(slug: str, old: str, new: str) -> dict[str, object]:
+    """Return {"files": [...], "summary": "3 files changed, …", "patch": text, "cut": bool} between two snapshots."""
+    if not old or not new:
+        return {"files": [], "summary": "not available: git is not installed", "patch": "", "cut": False}
+    with store_of(slug) as store:
+        git = ["git", f"--git-dir={store}", "-c", "core.quotepath=off"]
+        # one process: names, a line that sums up, and after an empty one the patch
+        lines = run_git([*git, *DIFF, old, new]).stdout.split("\n") if old != new else []
+    names = [line.rpartition("\t")[2] for line in takewhile(lambda line: line.startswith(":"), lines)]
+    summary, patch = "".join(lines[len(names) :][:1]).strip(), clean("\n".join(lines[len(names) + 2 :]))
+    return {
+        "files": names[:200],
+        "summary": summary or "no file changed",
+        "patch": cut(patch, PATCH_LIMIT),
+        "cut": len(patch) > PATCH_LIMIT,
+    }
+
+
+def differing(slug: str, old: str, new: str) -> set[str]:
+    """Return the files that differ between two snapshots, all of them, by their path in the workspace."""
+    if not old or not new or old == new:
+        return set()
+    with store_of(slug) as store:
+        return names_of(
+            run_git(["git", f"--git-dir={store}", "diff-tree", "-r", "-z", "--no-renames", "--name-only", old, new]).stdout
+        )
