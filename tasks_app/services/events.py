@@ -13,7 +13,6 @@ from tasks_app.domain.errors import NotFound
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.text import clean_json, mask_json
 from tasks_app.models import Event, Team
-from tasks_app.models.teams import LARGE
 from tasks_app.services import rows
 
 SYSTEM = "system"
@@ -102,7 +101,7 @@ def lock(team_id: int) -> Team:
     before every other row: one order of locks, no deadlock.
     """
     _must_be_atomic()
-    team = Team.objects.defer(*LARGE).select_for_update().filter(pk=team_id).first()
+    team = rows.team_locked(team_id)
     if team is None:
         raise NotFound("This team does not exist any more.")
     return team

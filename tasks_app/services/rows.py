@@ -16,7 +16,8 @@ from django.db.models.functions import Now
 
 from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.statuses import DecisionStatus
-from tasks_app.models import CrewCall, Decision, Run, Task, Team
+from tasks_app.models import Agent, CrewCall, Decision, Run, Task, Team
+from tasks_app.models.teams import LARGE
 
 
 @dataclass(frozen=True)
@@ -29,18 +30,27 @@ class Changes:
 
 MOST = 1_000
 """Rows of one statement: SQLite takes 32,766 values."""
-READ: dict[type[models.Model], frozenset[str]] = {
-    Run: frozenset(
-        (
-            *("id", "team_id", "task_id", "agent_id", "status", "fence", "last_seq", "cost_usd", "budget_usd", "budget_tokens"),
-            *("input_tokens", "cache_creation_tokens", "cache_read_tokens", "output_tokens"),
-            *("context_window", "context_first", "context_peak"),
-        )
+ALL: frozenset[str] = frozenset()
+Shape = tuple[tuple[type[models.Model], frozenset[str]], ...]
+"""Of each model the columns that are read (`ALL`: each but the largest). The first is asked for by its key and has the others."""
+STEP: Shape = (
+    (
+        Run,
+        frozenset(
+            (
+                *("id", "team_id", "task_id", "agent_id", "status", "fence", "last_seq"),
+                *("cost_usd", "budget_usd", "budget_tokens"),
+                *("input_tokens", "cache_creation_tokens", "cache_read_tokens", "output_tokens"),
+                *("context_window", "context_first", "context_peak"),
+            )
+        ),
     ),
-    Task: frozenset(("id", "used_usd", "used_tokens", "budget_usd", "budget_tokens")),
-    Team: frozenset(("id", "rehearsal", "used_usd", "used_tokens", "budget_usd", "budget_tokens")),
-}
+    (Task, frozenset(("id", "used_usd", "used_tokens", "budget_usd", "budget_tokens"))),
+    (Team, frozenset(("id", "rehearsal", "used_usd", "used_tokens", "budget_usd", "budget_tokens"))),
+)
 """The columns that recording a step needs."""
+WHOLE: Shape = ((Run, ALL), (Task, ALL), (Team, ALL), (Agent, ALL))
+TEAM: Shape = ((Team, ALL),)
 
 
 def locked(run_id: str) -> Run:
@@ -48,17 +58,25 @@ def locked(run_id: str) -> Run:
 
     Raises `LeaseLost` where there is no such run.
     """
-    with connection.cursor() as cursor:
-        if connection.features.has_select_for_update:  # on SQLite the transaction itself is the lock
+    if connection.features.has_select_for_update:  # on SQLite the transaction itself is the lock
+        with connection.cursor() as cursor:
             cursor.execute(_locking(), [run_id])
-        cursor.execute(_reading(), [run_id])
-        row = cursor.fetchone()
-    if row is None:
+    run: Run | None = _one(STEP, run_id)
+    if run is None:
         raise LeaseLost(f"Run {run_id} does not exist any more.")
-    values = iter(row)
-    run: Run = _made(Run, values)
-    run.task, run.team = _made(Task, values), _made(Team, values)
     return run
+
+
+def run(run_id: str) -> Run | None:
+    """Return a run with `team`, `task` and `agent`, without the team's plan and script; None where there is none."""
+    found: Run | None = _one(WHOLE, run_id)
+    return found
+
+
+def team_locked(team_id: int) -> Team | None:
+    """Return a team with its row locked until the commit, without its plan and script; None where there is none."""
+    found: Team | None = _one(TEAM, team_id, " FOR UPDATE" if connection.features.has_select_for_update else "")
+    return found
 
 
 @cache
@@ -67,37 +85,57 @@ def _locking() -> str:
     return f"SELECT id FROM {team} WHERE id = (SELECT team_id FROM {run} WHERE id = %s) FOR UPDATE"  # noqa: S608 - our own names
 
 
+def _one(shape: Shape, pk: Any, lock: str = "") -> Any:
+    """Read one row of the first model, with those of the others that it points at."""
+    with connection.cursor() as cursor:
+        cursor.execute(_reading(shape) + lock, [pk])
+        row = cursor.fetchone()
+    if row is None:
+        return None
+    values = iter(row)
+    made = [_made(model, columns, values) for model, columns in shape]
+    for (model, _), other in zip(shape[1:], made[1:], strict=True):
+        setattr(made[0], model._meta.model_name or "", other)
+    return made[0]
+
+
 @cache
-def _reading() -> str:
-    names = ", ".join(f"{_table(model)}.{name}" for model in READ for name in _columns(model))
-    run, task, team = (_table(model) for model in READ)
-    joined = f"{run} JOIN {task} ON {task}.id = {run}.task_id JOIN {team} ON {team}.id = {run}.team_id"
-    return f"SELECT {names} FROM {joined} WHERE {run}.id = %s"  # noqa: S608 - our own names
+def _reading(shape: Shape) -> str:
+    names = ", ".join(f"{_table(model)}.{column.column}" for model, columns in shape for column in _columns(model, columns))
+    first = _table(shape[0][0])
+    joined = (f"JOIN {_table(model)} ON {_table(model)}.id = {first}.{model._meta.model_name}_id" for model, _ in shape[1:])
+    return f"SELECT {names} FROM {first} {' '.join(joined)} WHERE {first}.id = %s"  # noqa: S608 - our own names
 
 
 def _table(model: type[models.Model]) -> str:
     return connection.ops.quote_name(model._meta.db_table)
 
 
-def _made(model: type[models.Model], values: Any) -> Any:
-    names = _columns(model)
-    return model.from_db(DEFAULT_DB_ALIAS, names, [_read(model, name, next(values)) for name in names])
+def _made(model: type[models.Model], columns: frozenset[str], values: Any) -> Any:
+    found = _columns(model, columns)
+    read = [_read(column, next(values)) for column in found]
+    return model.from_db(DEFAULT_DB_ALIAS, [column.attname for column in found], read)
 
 
 @cache
-def _columns(model: type[models.Model]) -> tuple[str, ...]:
+def _columns(model: type[models.Model], columns: frozenset[str]) -> tuple[Any, ...]:
     """What is read of a model, in the order of its columns: `from_db` takes values in that order alone."""
-    return tuple(found.column for found in model._meta.concrete_fields if found.column in READ[model])
+    large = LARGE if model is Team else ()
+    fields = model._meta.concrete_fields
+    return tuple(found for found in fields if (found.column in columns if columns else found.name not in large))
 
 
-def _read(model: type[models.Model], name: str, value: Any) -> Any:
-    """SQLite has no decimals and no booleans of its own."""
-    column = _column(model, name)
-    if value is None:
-        return None
-    if isinstance(column, models.DecimalField):
-        return Decimal(str(value)).quantize(Decimal(1).scaleb(-column.decimal_places))
-    return bool(value) if isinstance(column, models.BooleanField) else value
+def _read(column: Any, value: Any) -> Any:
+    """Turn what the database gave into what Python has, as Django does: SQLite has no moments, decimals and booleans."""
+    for convert in _converters(column):
+        value = convert(value, column.cached_col, connection)
+    return value
+
+
+@cache
+def _converters(column: Any) -> tuple[Any, ...]:
+    expression = column.cached_col
+    return (*connection.ops.get_db_converters(expression), *expression.get_db_converters(connection))
 
 
 @cache

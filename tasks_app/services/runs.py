@@ -21,7 +21,6 @@ from tasks_app.domain.statuses import AgentStatus, DecisionStatus, Reason, RunSt
 from tasks_app.domain.text import clean, clean_json, mask_json
 from tasks_app.domain.transitions import GIVE_BACK_RUN
 from tasks_app.models import Agent, Decision, Run, Task, Team
-from tasks_app.models.teams import LARGE_OF_TEAM
 from tasks_app.selectors.worktime import WAITS
 from tasks_app.services import agents, budgets, events, keys, rows, snapshots, tasks, usage, worktime
 from tasks_app.services.clock import DatabaseNow, now_s
@@ -50,7 +49,7 @@ class Held:
 
 def get(run_id: str) -> Run:
     """Return the run with team, task and agent; raises NotFound."""
-    run = Run.objects.select_related("team", "task", "agent").defer(*LARGE_OF_TEAM).filter(pk=run_id).first()
+    run = rows.run(run_id)
     if run is None:
         raise NotFound("This run does not exist any more.")
     return run

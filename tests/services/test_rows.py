@@ -1,0 +1,68 @@
+"""What is read by statements written out is what Django reads: every column, of its own type, and the largest not at all."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+from django.db import models, transaction
+
+from tasks_app.models import Agent, Run, Task, Team
+from tasks_app.services import rows
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+AT = datetime(2026, 11, 28, 7, 8, 9, 123_456, tzinfo=UTC)
+FULL = {
+    models.JSONField: {"ü": [1, None, {"a": "\N{ROCKET}"}]},
+    models.DateTimeField: AT,
+    models.DecimalField: Decimal("1.250000"),
+    models.BooleanField: True,
+}
+
+
+def filled(made, *names):
+    """Give the columns of these kinds a value that the database keeps in another form than Python."""
+    for column in made._meta.concrete_fields:
+        for kind, value in FULL.items():
+            if type(column) is kind and column.name not in names:
+                setattr(made, column.attname, value)
+    made.save()
+    return type(made).objects.get(pk=made.pk)
+
+
+def alike(found, whole, *, without=()):
+    for column in whole._meta.concrete_fields:
+        if column.name in without:
+            assert column.attname in found.get_deferred_fields()
+            continue
+        there, wanted = found.__dict__[column.attname], getattr(whole, column.attname)
+        assert (type(there), there) == (type(wanted), wanted), column.attname
+
+
+def test_a_run_with_its_task_team_and_agent():
+    made = factories.RunFactory()
+    run, task, team, agent = filled(made), filled(made.task), filled(made.team, "plan"), filled(made.agent)
+    assert (type(run), type(task), type(team), type(agent)) == (Run, Task, Team, Agent)
+    found = rows.run(run.pk)
+    alike(found, run)
+    alike(found.task, task)
+    alike(found.agent, agent)
+    alike(found.team, team, without=("plan", "rehearsal_script"))
+    assert found.team.plan == team.plan, "what was left out is read when it is asked for"
+
+
+def test_empty_columns_are_none():
+    made = factories.RunFactory()
+    alike(rows.run(made.pk), Run.objects.get(pk=made.pk))
+
+
+def test_a_team_that_is_locked():
+    team = filled(factories.TeamFactory(), "plan")
+    with transaction.atomic():
+        alike(rows.team_locked(team.pk), team, without=("plan", "rehearsal_script"))
+
+
+def test_what_is_not_there_is_nothing():
+    assert rows.run("r-none") is None
+    with transaction.atomic():
+        assert rows.team_locked(0) is None
