@@ -1,8 +1,10 @@
 """Agents: sole writer of their columns."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from tasks_app.domain.context import Reading
@@ -42,6 +44,12 @@ def may_take(agent: Agent, task: Task) -> bool:
     if task.assignee_id:
         return agent.pk == task.assignee_id
     return agent.role == task.role if task.role else not is_lead(agent.role)
+
+
+def takes(free: Sequence[Agent]) -> Q:
+    """Match the tasks that at least one of these agents `may_take`."""
+    roles = {agent.role for agent in free} | ({""} if any(not is_lead(agent.role) for agent in free) else set())
+    return Q(assignee__in=[agent.pk for agent in free]) | Q(assignee=None, role__in=roles)
 
 
 def now(agent_id: int, text: str) -> None:

@@ -41,7 +41,7 @@ from tasks_app.services import (
     tasks,
     teams,
 )
-from tasks_app.services.agents import may_take
+from tasks_app.services.agents import may_take, takes
 
 logger = logging.getLogger(__name__)
 ASK_FIRST = {reason.value for reason in retry.UNCOUNTED | {Reason.AUTH, Reason.START_FAILED, Reason.REFUSED, Reason.BUDGET}}
@@ -68,23 +68,29 @@ def tick(team_id: int, *, keep: bool = False) -> list[str]:
     woken = leading.turn(team)
     busy = set(Run.objects.filter(team_id=team_id, status__in=runs.OPEN).values_list("agent_id", flat=True))
     slots = capacity.parallel(team.limits) - capacity.at_work(team_id, due=True)
-    free = [a for a in Agent.objects.filter(team_id=team_id, status=AgentStatus.ACTIVE.value) if a.pk not in busy]
-    ready = tasks.ready(team_id) if slots > 0 and free else []
-    pairs = [] if overruns.holds(team, ready) else _pairs(ready, free, most=slots)
-    started = _give(team, pairs, keep=keep)
+    crew = Agent.objects.filter(team_id=team_id, status=AgentStatus.ACTIVE.value).defer("handover")
+    started = _give(team, _pairs(team, [agent for agent in crew if agent.pk not in busy], most=slots), keep=keep)
     _note_end(team)
     return [run.pk for run in (*started, *([woken] if woken else []))]
 
 
-def _pairs(ready: Sequence[Task], free: list[Agent], *, most: int) -> list[tuple[Task, Agent]]:
-    """Which task goes to which of the free agents: at most so many, in the order of the tasks."""
-    tried, pairs = _tried(ready), list[tuple[Task, Agent]]()
-    for task in ready:
-        if len(pairs) >= most or not free:
+def _pairs(team: Team, free: list[Agent], *, most: int) -> list[tuple[Task, Agent]]:
+    """Which task goes to which of the free agents: at most so many, in the order of the tasks.
+
+    Hundreds may be ready where one agent is free, so only as many are read as may be given, of those that a free agent may take;
+    where some of these want the same agent, those for the others are read after them.
+    """
+    pairs = list[tuple[Task, Agent]]()
+    while free and len(pairs) < most:
+        fitting = tasks.ready(team.pk).filter(takes(free)).exclude(pk__in=[task.pk for task, _ in pairs])
+        found = list(fitting[: most - len(pairs)])
+        if not found or (not pairs and overruns.holds(team, found)):
             break
-        if agent := choose(task, free, tried=tried[task.pk]):
-            free.remove(agent)
-            pairs.append((task, agent))
+        tried = _tried(found)
+        for task in found:
+            if agent := choose(task, free, tried=tried[task.pk]):
+                free.remove(agent)
+                pairs.append((task, agent))
     return pairs
 
 

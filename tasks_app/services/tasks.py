@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -287,10 +287,10 @@ def mark_reopened(task: Task, *, why: str, actor: str) -> None:
     append_event(EventKind.TASK_REOPENED, task, actor=actor, data={"why": cut(why, 500)})
 
 
-def ready(team_id: int) -> list[Task]:
+def ready(team_id: int) -> QuerySet[Task]:
     """Pending tasks that may start now, in order. One whose last attempt is still being stopped waits until that is gone."""
     now = timezone.now()
-    return list(
+    return (
         Task.objects.filter(team_id=team_id, status=TaskStatus.PENDING.value, failed=False, held=False)
         .filter(Q(not_before=None) | Q(not_before__lte=now))
         .exclude(pk__in=Dependency.objects.filter(WAITS, task__team_id=team_id).values("task_id"))

@@ -1,5 +1,7 @@
 """Scheduling: ready tasks to free agents, failures by the team's policy, then one question to the lead."""
 
+import random
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -191,6 +193,26 @@ def test_a_tick_asks_as_much_for_many_tasks_that_nobody_can_take_as_for_one():
         return crew.team
 
     assert _queries(stuck(20)) == _queries(stuck(1))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whom_a_tick_gives_tasks_is_what_looking_at_all_ready_tasks_in_order_gives(seed):
+    chance = random.Random(seed)
+    crew = world.make(agents=6, titles=[f"T{n}" for n in range(14)], limits={"parallel": chance.randint(1, 8)})
+    for agent in crew.agents:
+        Agent.objects.filter(pk=agent.pk).update(role=chance.choice(("builder", "painter", "tester", "")))
+    for task in crew.tasks:
+        assignee = chance.choice((None, None, chance.choice(crew.agents).pk))
+        role = chance.choice(("builder", "painter", "lead", "", "nobody"))
+        Task.objects.filter(pk=task.pk).update(role=role, assignee=assignee, priority=chance.randint(0, 2))
+    free, wanted = list(Agent.objects.filter(team=crew.team)), []
+    for task in tasks.ready(crew.team.pk):
+        if len(wanted) < crew.team.limits["parallel"] and (agent := scheduling.choose(task, free, tried=())):
+            free.remove(agent)
+            wanted.append((task.number, agent.name))
+    scheduling.tick(crew.team.pk)
+    given = Run.objects.filter(team=crew.team).order_by("task__priority", "task__position", "task__number")
+    assert list(given.values_list("task__number", "agent__name")) == wanted
 
 
 def test_a_failure_that_the_lead_was_asked_about_is_not_worked_out_again_at_each_tick():

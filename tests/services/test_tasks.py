@@ -232,7 +232,7 @@ def test_a_task_reopened_while_its_attempt_is_being_stopped_waits_until_that_is_
     actions.cancel(crew.tasks[0].pk, actor="user:ada")
     actions.reopen(crew.tasks[0].pk, why="No, do it.", actor="user:ada")
     assert crew.task().status == TaskStatus.PENDING.value
-    assert tasks.ready(crew.team.pk) == []
+    assert not tasks.ready(crew.team.pk)
     assert Run.objects.count() == 1
     runs.report(held.id, held.fence, {"status": "completed", "evidence": {"1": "x"}})
     endings.finish(held.id, held.fence, endings.Ending(RunStatus.COMPLETED, Reason.DONE))
