@@ -21,6 +21,7 @@ from tasks_app.domain.statuses import TaskStatus
 from tasks_app.models import Run, Task, Team
 
 PEER = "plain SDK script"
+FLOOR = "the same with hooks and a session store"
 
 
 @dataclass(frozen=True)
@@ -39,14 +40,16 @@ def run(place: Place, options: argparse.Namespace) -> Report:
     rounds, count, turns = (1, 2, 5) if options.quick else (5, 4, 30)
     script = _script(turns)
     plain: list[Played] = []
+    watched: list[Played] = []
     ours: list[Played] = []
     with parts.running(place) as house:
         worker = house.worker(slots=count)
         _ours(house, worker.pid, "Warm", script, count)
         for number in range(rounds):
             plain.append(_plain(place, script, count))
+            watched.append(_plain(place, script, count, "watched"))
             ours.append(_ours(house, worker.pid, f"Round {number}", script, count))
-    _compare(report, plain, ours, count)
+    _compare(report, plain, watched, ours, count)
     report.notes.append(f"{count} runs at once, {turns} shell calls each, {rounds} rounds turn about")
     report.notes.append(
         "memory: growth of the process that drives the runs while they run, per run, without the Claude processes"
@@ -62,13 +65,13 @@ def _script(turns: int) -> str:
     return yaml.safe_dump({"parts": [{"turns": [*work, {"say": "I report.", "call": {"complete": "done"}}, {"say": "Done."}]}]})
 
 
-def _plain(place: Place, script: str, count: int) -> Played:
+def _plain(place: Place, script: str, count: int, *more: str) -> Played:
     with tempfile.TemporaryDirectory(prefix="crewdesk-peer-") as folder:
         path = Path(folder, "script.yaml")
         path.write_text(script)
         work = Path(folder, "work")
         work.mkdir()
-        command = [sys.executable, "-m", "bench.plain_sdk", str(path), str(work), str(count)]
+        command = [sys.executable, "-m", "bench.plain_sdk", str(path), str(work), str(count), *more]
         done = subprocess.run(command, cwd=ROOT, env=place.env, capture_output=True, text=True, timeout=300, check=False)
         if done.returncode:
             raise RuntimeError(f"the plain script failed: {done.stderr[-1500:]}")
@@ -105,7 +108,8 @@ def _left(team: Team) -> int:
         connections.close_all()
 
 
-def _compare(report: Report, plain: list[Played], ours: list[Played], count: int) -> None:
+def _compare(report: Report, plain: list[Played], watched: list[Played], ours: list[Played], count: int) -> None:
+    _floor(report, plain, watched)
     report.add("wall time of a run", "s", [wall for each in plain for wall in each.walls], peer=PEER)
     report.add("wall time of a run", "s", [wall for each in ours for wall in each.walls])
     report.add(
@@ -120,6 +124,13 @@ def _compare(report: Report, plain: list[Played], ours: list[Played], count: int
     report.add("processor time per run, our process alone", "s", [each.own_cpu_s / count for each in ours])
     report.add("memory per run beyond Claude", "MB", [each.memory_mb / count for each in plain], peer=PEER)
     report.add("memory per run beyond Claude", "MB", [each.memory_mb / count for each in ours], Goal("p50", 3))
+
+
+def _floor(report: Report, plain: list[Played], watched: list[Played]) -> None:
+    """What the SDK itself takes for what a supervised run cannot be without."""
+    pairs = list(zip(plain, watched, strict=True))
+    report.add("wall time ÷ plain, per round", "×", [_mean(w.walls) / _mean(p.walls) for p, w in pairs], peer=FLOOR)
+    report.add("processor time ÷ plain, per round", "×", [w.cpu_s / p.cpu_s for p, w in pairs], peer=FLOOR)
 
 
 def _mean(values: list[float]) -> float:

@@ -1,7 +1,8 @@
 """The peer: a plain script around the SDK that plays the same rehearsal, with nothing of ours but the scripted model.
 
-`python -m bench.plain_sdk SCRIPT WORKSPACE COUNT` runs COUNT conversations at once and prints JSON: the wall seconds of each,
-the processor seconds of this process and of its children, and its memory at the beginning and at its peak.
+`python -m bench.plain_sdk SCRIPT WORKSPACE COUNT [watched]` runs COUNT conversations at once and prints JSON: the wall seconds of
+each, the processor seconds of this process and of its children, and its memory at the beginning and at its peak. `watched`: the
+script asks for what a supervised run cannot be without, hooks around each call and a session store, and does nothing in them.
 """
 
 import asyncio
@@ -15,7 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, ResultMessage, create_sdk_mcp_server, tool
+from claude_agent_sdk import (
+    ClaudeAgentOptions,
+    ClaudeSDKClient,
+    HookMatcher,
+    InMemorySessionStore,
+    ResultMessage,
+    create_sdk_mcp_server,
+    tool,
+)
 
 from tasks_app.rehearsal import scripts
 from tasks_app.rehearsal.server import RehearsalServer
@@ -27,8 +36,27 @@ async def report(arguments: dict[str, Any]) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": "Stored."}]}
 
 
-async def converse(url: str, workspace: Path, number: int) -> float:
-    """Hold one conversation to its end; returns its seconds."""
+async def allow(_given: Any, _id: str | None, _context: Any) -> Any:
+    """Let every call go on."""
+    return {
+        "hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow", "permissionDecisionReason": "a rule"}
+    }
+
+
+async def after(_given: Any, _id: str | None, _context: Any) -> Any:
+    """Look at what came of a call, and say nothing."""
+    return {}
+
+
+def watch() -> dict[str, Any]:
+    """Return the options of a script that hears of each call before and after it, and keeps the transcript in memory."""
+    later = [HookMatcher(hooks=[after])]
+    hooks = {"PreToolUse": [HookMatcher(hooks=[allow])], "PostToolUse": later, "PostToolUseFailure": later}
+    return {"hooks": hooks, "session_store": InMemorySessionStore(), "session_store_flush": "eager"}
+
+
+async def converse(url: str, workspace: Path, number: int, more: dict[str, Any]) -> float:
+    """Hold one conversation to its end, with these options more; returns its seconds."""
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="crewdesk-plain-") as home:
         env = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "rehearsal", "HOME": home, "CLAUDE_CONFIG_DIR": f"{home}/.claude"}
@@ -40,6 +68,7 @@ async def converse(url: str, workspace: Path, number: int) -> float:
             mcp_servers={"crew": create_sdk_mcp_server("crew", tools=[report])},
             setting_sources=[],
             model="claude-sonnet-4-5",
+            **more,
         )
         async with ClaudeSDKClient(options) as client:
             await client.query(f"Do task T-{number}.")
@@ -49,7 +78,7 @@ async def converse(url: str, workspace: Path, number: int) -> float:
     return time.monotonic() - begun
 
 
-async def main(script: Path, workspace: Path, count: int) -> dict[str, Any]:
+async def main(script: Path, workspace: Path, count: int, *, watched: bool) -> dict[str, Any]:
     """Play the script COUNT times at once."""
     server = RehearsalServer()
     part = scripts.load(script).parts[0]
@@ -57,11 +86,12 @@ async def main(script: Path, workspace: Path, count: int) -> dict[str, Any]:
         words = {"task": f"T-{number}", "agent": "plain", "attempt": 1, "workspace": str(workspace)}
         server.register(f"k{number}", part, words, ("done",))
     urls = [server.url(f"k{number}") for number in range(1, count + 1)]
-    await converse(urls[0], workspace, 1)  # what is loaded on first use is no cost of a run
+    await converse(urls[0], workspace, 1, watch() if watched else {})  # what is loaded on first use is no cost of a run
     own, peak = psutil.Process(), [0]
     memory, before = own.memory_info().rss, _cpu()
     watching = asyncio.create_task(_watch(own, peak))
-    walls = await asyncio.gather(*(converse(url, workspace, number) for number, url in enumerate(urls, 1)))
+    each = (converse(url, workspace, number, watch() if watched else {}) for number, url in enumerate(urls, 1))
+    walls = await asyncio.gather(*each)
     watching.cancel()
     after = _cpu()
     server.stop()
@@ -88,4 +118,5 @@ def _cpu() -> tuple[float, float]:
 
 if __name__ == "__main__":
     os.environ.pop("CLAUDECODE", None)
-    print(json.dumps(asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])))))
+    found = asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), watched=sys.argv[4:] == ["watched"]))
+    print(json.dumps(found))
