@@ -91,7 +91,7 @@ def _read_marker(process: psutil.Process) -> Marked | None:
         if found is None or process.status() == psutil.STATUS_ZOMBIE:
             return None
         return Marked(process.pid, process.create_time(), *found)
-    except (psutil.Error, OSError):  # gone, a kernel thread, or somebody else's
+    except (psutil.Error, OSError, SystemError):  # gone, a kernel thread, or somebody else's; on macOS psutil 7.2 may break
         return None
 
 

@@ -8,11 +8,13 @@ Runs as `python -I -S start_process.py <arguments of the CLI>`, started by `laun
 import ctypes
 import os
 import signal
+import subprocess
 import sys
 import time
 
 PR_SET_PDEATHSIG = 1  # <linux/prctl.h>; survives execve of a binary that is not set-uid
 LOOK_S = 0.5
+PS_S = 5
 ORPHANED = 3
 """Exit code where the worker was gone before its agent began."""
 
@@ -43,7 +45,7 @@ def _die_with_parent() -> bool:
 
 
 def _start_watchdog(parent: int) -> None:
-    """Fork a child that kills this process group once `parent` is gone, and ends with the CLI."""
+    """Fork a child that kills the CLI and what descends from it once `parent` is gone, and ends with the CLI."""
     cli = os.getpid()
     if os.fork():
         return
@@ -52,9 +54,38 @@ def _start_watchdog(parent: int) -> None:
         os.dup2(null, stream)
     while os.getppid() == cli:
         if not _alive(parent):
-            os.killpg(cli, signal.SIGKILL)
+            _kill_with_descendants(cli)
         time.sleep(LOOK_S)
     os._exit(0)
+
+
+def _kill_with_descendants(cli: int) -> None:
+    """Kill the CLI, its shells in sessions of their own, and its group, this process included.
+
+    Later they could not be told: macOS shows nobody the environment, and so the marker, of the programs that come with it.
+    """
+    found = _descendants(cli)
+    for pid in (cli, *found):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except OSError:
+            continue
+    os.killpg(cli, signal.SIGKILL)
+
+
+def _descendants(pid: int) -> list[int]:
+    """Return all that descend from a process but this one; nothing where `ps` cannot say."""
+    try:
+        told = subprocess.run(
+            ["ps", "-A", "-o", "pid=", "-o", "ppid="], capture_output=True, text=True, timeout=PS_S, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return []
+    rows = [tuple(map(int, line.split())) for line in told.stdout.splitlines() if len(line.split()) == 2]
+    found = [pid]
+    for one in found:  # grows while it is read
+        found += [child for child, parent in rows if parent == one and child not in (*found, os.getpid())]
+    return found[1:]
 
 
 def _alive(pid: int) -> bool:
