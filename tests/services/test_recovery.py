@@ -133,10 +133,9 @@ def test_a_starting_worker_takes_back_what_the_dead_of_its_host_held_and_only_th
     assert Run.objects.get(pk=mine.id).status == "running", "a process with that pid and start lives"
 
 
+@pytest.mark.skipif(not workers.ON_LINUX, reason="only Linux counts from the boot")
 def test_a_clock_that_is_set_makes_no_worker_look_dead(monkeypatch):
     """psutil counts start times from the boot by the clock of today: after a step a live sibling would look like another."""
-    if not workers.ON_LINUX:
-        pytest.skip("only Linux counts from the boot")
     before = workers.name_of_this_process("h")
     boot = psutil.boot_time()
     monkeypatch.setattr(psutil._pslinux, "BOOT_TIME", boot + 3600, raising=False)
