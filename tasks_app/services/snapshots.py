@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tasks_app.domain.errors import Conflict
 from tasks_app.domain.text import clean, cut
-from tasks_app.services import spelling
+from tasks_app.runners import spelling
 from tasks_app.services.workspaces import root, run_git
 
 PATCH_LIMIT = 64_000

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tasks_app.domain.errors import Conflict, Invalid
-from tasks_app.services import snapshots, spelling, workspaces
+from tasks_app.runners import spelling
+from tasks_app.services import snapshots, workspaces
 
 
 def git(folder, *words):
