@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from tasks_app.domain.ids import new_id
-from tasks_app.runners.claude import launcher, processes
+from tasks_app.runners.claude import launcher, processes, start_process
 from tests import setsid
 from tests.runners.claude.conftest import until
 
@@ -82,6 +82,18 @@ async def test_what_ignores_term_is_killed_after_the_grace(yard: Yard) -> None:
     assert await processes.kill_run(yard.run_id, term_s=0.3)
     assert time.monotonic() - began >= 0.3
     assert process.wait(5) == -signal.SIGKILL
+
+
+async def test_what_outlives_its_parent_s_end_is_killed_though_it_shows_no_marker(yard: Yard) -> None:
+    """As the programs of macOS do: known by descent alone, until TERM has ended what it descends from."""
+    deaf = "import os, signal; os.setsid(); signal.signal(15, signal.SIG_IGN); print(os.getpid(), flush=True); " + SLEEP[2]
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {deaf!r}], env={{}})"
+    parent = yard.start(PYTHON, "-c", code)
+    assert parent.stdout
+    pid = int(await asyncio.to_thread(parent.stdout.readline))
+    assert pid not in yard.pids()
+    assert await processes.kill_run(yard.run_id, term_s=0.5)
+    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
 async def test_other_runs_and_unmarked_processes_are_left_alone(yard: Yard) -> None:
@@ -222,6 +234,25 @@ async def test_a_process_dies_with_its_worker_and_its_children_are_found_by_mark
     assert len(yard.pids()) == left  # after PR_SET_PDEATHSIG the grandchild lives on: only the marker finds it
     assert await processes.kill_run(yard.run_id, term_s=0.5)
     assert yard.pids() == set()
+
+
+@pytest.mark.skipif(shutil.which("ps") is None, reason="needs ps (Debian: apt-get install procps)")
+async def test_the_watchdog_knows_what_a_killed_process_leaves_and_kills_nobody_else(yard: Yard) -> None:
+    """What shows no marker, as the programs that come with macOS, is known by descent, and by its start once that is gone."""
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', 'print(1, flush=True); {SLEEP[2]}'], env={{}})"
+    cli, innocent = yard.start(PYTHON, "-c", code), yard.start(*SLEEP, fence=None)
+    assert cli.stdout
+    await asyncio.to_thread(cli.stdout.readline)
+    (child,) = psutil.Process(cli.pid).children()
+    known = start_process._descendants(cli.pid, {})
+    assert list(known) == [child.pid]
+    cli.kill()
+    cli.wait()
+    assert start_process._descendants(cli.pid, known) == known
+    assert start_process._descendants(cli.pid, {}) == {}, "nobody else could tell"
+    start_process._kill_all({**known, innocent.pid: "the start of another process that had this pid"})
+    await until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
+    assert innocent.poll() is None
 
 
 async def test_a_process_whose_worker_is_already_gone_never_begins(tmp_path: Path) -> None:
