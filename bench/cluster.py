@@ -4,6 +4,7 @@ import os
 import pwd
 import shutil
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,8 @@ from pathlib import Path
 USER = "postgres"
 """Who serves it when we are root: the server refuses to run as root."""
 HOW = "PostgreSQL is not installed. Debian: apt-get install postgresql; macOS: brew install postgresql; then try again."
+LOCALE = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"
+"""macOS knows C.UTF-8 only in its newest versions."""
 OPTIONS = "-c listen_addresses='' -c max_connections=300 -c shared_buffers=128MB"
 
 
@@ -42,7 +45,7 @@ class Cluster:
         try:
             if os.geteuid() == 0:
                 shutil.chown(folder, USER)
-            made._run("initdb", "-D", str(made.data), "-U", "crewdesk", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8")
+            made._run("initdb", "-D", str(made.data), "-U", "crewdesk", "--auth=trust", "--encoding=UTF8", f"--locale={LOCALE}")
             made._control("start")
         except BaseException:
             made.remove()

@@ -4,7 +4,10 @@ import os
 
 from celery import Celery
 
+from dashboard import open_files
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
+open_files.allow_many()
 
 app = Celery("crewdesk")
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -10,7 +10,7 @@ import django
 import pluggy
 import pytest
 
-from tests import early
+from tests import early, setsid
 
 for name in [key for key in os.environ if key.startswith(("CREWDESK_", "ANTHROPIC_", "CLAUDE"))]:
     if not name.startswith("CREWDESK_TEST_"):
@@ -21,6 +21,9 @@ _home = tempfile.TemporaryDirectory(prefix="crewdesk-test-")
 os.environ["CREWDESK_HOME"] = str(Path(_home.name))
 os.environ["DATABASE_URL"] = os.environ.get("CREWDESK_TEST_DATABASE_URL", "")
 os.environ["DJANGO_SETTINGS_MODULE"] = "dashboard.settings"
+os.environ["CLAUDE_CONFIG_DIR"] = str(Path(_home.name) / "nobody")  # who runs the tests may be signed in
+if shutil.which("setsid") is None:
+    os.environ["PATH"] = f"{setsid.provide(Path(_home.name, 'bin')).parent}:{os.environ['PATH']}"
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # what one of the hundreds of processes has compiled, the next ones read
 os.environ["CREWDESK_DB_POOL"] = "40"  # PostgreSQL: tests start up to 20 callers at once, each with its own connection
 django.setup()

@@ -79,6 +79,7 @@ SQLITE_OPTIONS = {
     "init_command": (
         "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=20000;"
         "PRAGMA journal_size_limit=67108864; PRAGMA cache_size=-20000; PRAGMA mmap_size=134217728;"
+        "PRAGMA checkpoint_fullfsync=1;"  # a Mac's fsync leaves data in the drive's own memory; elsewhere it changes nothing
     ),
 }
 

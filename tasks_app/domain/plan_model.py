@@ -142,7 +142,7 @@ class Limits(Strict):
     run_budget: Budget = Field(default=Budget(), description="What one run may use, where its task says nothing else")
     sandbox: bool = Field(
         default=False,
-        description="Commands of the agents write only in the workspace and reach no network (Linux, bubblewrap)",
+        description="Commands of the agents write only in the workspace and reach no network (Linux: bubblewrap; macOS: its own)",
     )
 
 

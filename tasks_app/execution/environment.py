@@ -4,6 +4,8 @@ import os
 import shutil
 from pathlib import Path
 
+from tasks_app.execution import keychain
+
 PLAIN = ("PATH", "LANG", "LC_ALL", "TZ", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE")
 PREFIXES = ("ANTHROPIC_", "CLAUDE_CODE_USE_")
 TOKENS = ("CLAUDE_CODE_OAUTH_TOKEN",)
@@ -16,6 +18,7 @@ FIXED = {
     "DISABLE_ERROR_REPORTING": "1",
 }
 CREDENTIALS = ".credentials.json"
+SIGNED_IN = "a signed-in Claude Code"
 
 
 def _signed_in_file() -> Path:
@@ -30,7 +33,7 @@ def key_source() -> str:
         return "a Claude Code token in the environment"
     if any(os.environ.get(f"CLAUDE_CODE_USE_{cloud}") for cloud in ("BEDROCK", "VERTEX", "FOUNDRY")):
         return "a cloud provider in the environment"
-    return "a signed-in Claude Code" if _signed_in_file().is_file() else ""
+    return SIGNED_IN if _signed_in_file().is_file() or keychain.token() else ""
 
 
 def _base() -> dict[str, str]:
@@ -73,4 +76,6 @@ def for_run(*, home: Path, run_id: str, fence: int, rehearsal_url: str | None) -
     env |= {name: value for name, value in os.environ.items() if name in TOKENS or name.startswith(prefixes)}
     if _signed_in_file().is_file():
         shutil.copy2(_signed_in_file(), config / CREDENTIALS)
+    elif key_source() == SIGNED_IN:
+        env["CLAUDE_CODE_OAUTH_TOKEN"] = keychain.token()
     return env

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import logging
 import random
-import socket
 import threading
 import time
 from collections.abc import Callable, Coroutine
@@ -22,7 +21,7 @@ from tasks_app.execution.claimer import Claimer
 from tasks_app.execution.environment import key_source
 from tasks_app.execution.port import RunPort
 from tasks_app.runners.port import Directive
-from tasks_app.services import claims, recovery, workers
+from tasks_app.services import claims, hosts, recovery, workers
 from tasks_app.services.runs import Held
 
 logger = logging.getLogger(__name__)
@@ -36,7 +35,7 @@ class Supervisor:
     """Drives runs in this process. `run` is called by Celery's threads; everything else happens on its own loop."""
 
     def __init__(self, *, slots: int) -> None:
-        self.host = socket.gethostname()
+        self.host = hosts.this_host()
         self.name = workers.name_of_this_process(self.host)
         self.slots = slots
         self.on_room: Callable[[], None] = lambda: None  # told, on the loop, whenever a place has become free

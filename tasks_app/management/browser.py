@@ -11,7 +11,9 @@ from pathlib import Path
 
 def has_display() -> bool:
     """Whether a graphical browser can open: a text browser would take over the terminal."""
-    return sys.platform == "darwin" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    if sys.platform == "darwin":
+        return "SSH_CONNECTION" not in os.environ  # else it would open on a screen that somebody else may look at
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def redirect_page(link: str) -> str:

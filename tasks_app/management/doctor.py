@@ -26,7 +26,7 @@ from tasks_app.management import credentials, desk, embedded, prepare, schema
 from tasks_app.management.words import COMMAND, counted
 from tasks_app.runners.claude.launcher import bundled_cli
 from tasks_app.selectors import workers
-from tasks_app.services import backups
+from tasks_app.services import backups, workspaces
 
 DISK_WARN_MIB, DISK_FAIL_MIB = 2048, 200
 CLOCK_WARN_S = 2.0
@@ -34,8 +34,8 @@ CLI_TIMEOUT_S = 20
 NEED_DATABASE = {"backup", "clock", "desk"}
 """Checks that would say once more, and slowly, that the database is not there."""
 
-
 START = f"Start it: {COMMAND} up"
+GET_GIT = "Install git. On a Mac: xcode-select --install."
 
 
 class Level(StrEnum):
@@ -183,7 +183,7 @@ def _memory() -> Finding:
 
 def _isolation() -> Finding:
     if sys.platform != "linux":
-        return Finding("isolation", Level.OK, f"{platform.system()}: agents end with their worker by a watchdog")
+        return Finding("isolation", Level.OK, f"{platform.system()}: a watchdog ends agents with their worker")
     missing = [name for name in ("setpriv", "bwrap", "socat") if shutil.which(name) is None]
     if not missing:
         return Finding("isolation", Level.OK, "setpriv, bubblewrap and socat are there")
@@ -192,9 +192,9 @@ def _isolation() -> Finding:
 
 
 def _git() -> Finding:
-    if shutil.which("git"):
+    if workspaces.has_git():
         return Finding("git", Level.OK, "git is there")
-    return Finding("git", Level.WARN, "git is not found: no diffs of attempts, no workspaces from repositories", "Install git.")
+    return Finding("git", Level.WARN, "git is not found: no diffs of attempts, no workspaces from repositories", GET_GIT)
 
 
 def _clock() -> Finding:

@@ -85,10 +85,10 @@ class EmbeddedServer:
         """Make sure that the server answers; returns whether it had to be started. Raises `Unavailable` with the way out."""
         try:
             private_folder(self.run)
+            self.adopt()  # first: the last user takes the socket's folder with it
             private_folder(self.socket.parent)
         except OSError as error:
             raise Unavailable(str(error), field="CREWDESK_HOME") from None
-        self.adopt()
         self._reap()
         if answers(self.socket):
             return False
@@ -194,7 +194,10 @@ class EmbeddedServer:
         self._reap()
         with contextlib.suppress(OSError):
             (self.run / "valkey.pid").unlink()
-            self.socket.unlink()
+            self.socket.unlink(missing_ok=True)
+            if self.socket.parent.samefile(self.run):
+                return
+            self.socket.parent.rmdir()
 
     def _wait_gone(self, patience_s: float) -> None:
         until = time.monotonic() + patience_s

@@ -1,9 +1,9 @@
 """Health checks for containers: is this host's web server serving, does its worker send heartbeats?"""
 
 import http.client
-import socket
 
 from tasks_app.selectors import workers
+from tasks_app.services import hosts
 
 TIMEOUT_S = 4.0
 
@@ -22,4 +22,4 @@ def web_is_healthy(port: int, *, host: str) -> bool:
 
 def worker_is_healthy() -> bool:
     """Whether a worker of this host has sent its heartbeat to the database lately."""
-    return bool(workers.alive(host=socket.gethostname()))
+    return bool(workers.alive(host=hosts.this_host()))

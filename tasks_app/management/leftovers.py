@@ -1,13 +1,13 @@
 """What agents have left running (a shell in the background, say) when the last worker of this home is gone: it is ended too."""
 
 import asyncio
-import socket
 
 import psutil
 from django.db import DatabaseError
 
 from tasks_app.runners.claude import processes
 from tasks_app.selectors import journal, workers
+from tasks_app.services import hosts
 
 
 def end() -> int:
@@ -16,7 +16,7 @@ def end() -> int:
     if not marked:
         return 0
     try:
-        if any(psutil.pid_exists(worker.pid) for worker in workers.alive(host=socket.gethostname())):
+        if any(psutil.pid_exists(worker.pid) for worker in workers.alive(host=hosts.this_host())):
             return 0
         mine = journal.known_runs(marked)
     except DatabaseError:

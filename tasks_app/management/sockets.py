@@ -10,7 +10,11 @@ MAX_PATH_BYTES = 100
 
 
 def socket_path(home: Path) -> Path:
-    """Return `home/run/valkey.sock`, or a path in /tmp that depends only on user and home where the first is too long."""
+    """Return `home/run/valkey.sock`, or a path in /tmp that depends only on user and home where the first is too long.
+
+    Links are followed first: however a home is written (on a Mac /var is /private/var), all who use it meet at one socket.
+    """
+    home = home.resolve()
     path = home / "run" / "valkey.sock"
     if len(os.fsencode(path)) <= MAX_PATH_BYTES:
         return path

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tasks_app.domain.errors import Conflict
 from tasks_app.domain.text import clean
+from tasks_app.runners import spelling
 from tasks_app.services import last_snapshot
 from tasks_app.services.workspaces import root, run_git
 
@@ -115,7 +116,10 @@ def within(workspace: str, names: Iterable[str]) -> set[str]:
     base = Path(workspace).resolve()
     found = {(base / name).parent.resolve() / Path(name).name for name in names if Path(name).name}
     inside = {path.relative_to(base) for path in found if path.is_relative_to(base) and path != base}
-    return {str(path) for path in inside if ".git" not in path.parts and ".." not in path.parts}
+    kept = {str(path) for path in inside if ".git" not in path.parts and ".." not in path.parts}
+    if not spelling.ignored_in(base):
+        return kept
+    return {name for each in kept if ".git" not in Path(name := spelling.on_disk(base, each)).parts}
 
 
 def restore(slug: str, workspace: str, snapshot_id: str, files: Iterable[str]) -> list[str]:
@@ -129,6 +133,8 @@ def restore(slug: str, workspace: str, snapshot_id: str, files: Iterable[str]) -
     with store_of(slug) as store:
         git = _git(store, workspace)
         there = names_of(run_git([*git, "ls-tree", "-r", "-z", "--name-only", "--full-tree", snapshot_id]).stdout)
+        if spelling.ignored_in(Path(workspace).resolve()):  # else README.md, written to as readme.md, would be removed as new
+            wanted = sorted({name if name in there else spelling.like(name, there) for name in wanted})
         absent = [name for name in wanted if name not in there]
         ignored = names_of(run_git([*git, "check-ignore", "-z", "--stdin"], stdin="\0".join(absent)).stdout)
         removed = [name for name in absent if name not in ignored and _removed(Path(workspace, name))]

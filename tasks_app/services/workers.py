@@ -84,7 +84,8 @@ def _start(pid: int) -> str:
     """When a process started: ticks since the boot, which no clock can move; elsewhere its second. Empty: it is gone."""
     try:
         if not ON_LINUX:
-            return str(int(psutil.Process(pid).create_time()))
+            process = psutil.Process(pid)
+            return "" if process.status() == psutil.STATUS_ZOMBIE else str(int(process.create_time()))
         # proc(5): what follows the name in brackets begins with field 3, the state; the start is field 22
         fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
         return "" if fields[0] == "Z" else fields[19]

@@ -4,7 +4,9 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from django.conf import settings
@@ -45,6 +47,9 @@ def source_folder(source: str, base: Path) -> Path | None:
 
 def must_isolate() -> None:
     """Raise `Invalid` where this machine cannot keep commands in a sandbox, saying what is missing."""
+    if sys.platform == "darwin":  # Claude Code uses the system's own there, by this very program
+        _must_work(["sandbox-exec", "-p", "(version 1) (allow default)", "/usr/bin/true"], "")
+        return
     missing = [name for name in ("bwrap", "socat") if shutil.which(name) is None]
     if missing:
         raise Invalid(
@@ -52,11 +57,17 @@ def must_isolate() -> None:
             "Or leave sandbox out: commands can then do whatever the rules allow.",
             field="limits.sandbox",
         )
-    tried = run_git(["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-user", "--unshare-net", "--unshare-pid", "true"])
+    _must_work(
+        ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--unshare-user", "--unshare-net", "--unshare-pid", "true"],
+        "In a container, allow user namespaces (docs/operations.md). ",
+    )
+
+
+def _must_work(command: list[str], hint: str) -> None:
+    tried = run_git(command)
     if tried.returncode:
         raise Invalid(
-            f"This machine does not let a sandbox be made: {tried.stderr.strip()[:200]} In a container, allow user namespaces "
-            "(docs/operations.md). Or leave sandbox out.",
+            f"This machine does not let a sandbox be made: {tried.stderr.strip()[:200].rstrip('.')}. {hint}Or leave sandbox out.",
             field="limits.sandbox",
         )
 
@@ -108,6 +119,20 @@ def _clone(folder: Path, work: Path, ref: str | None, slug: str) -> None:
         raise Invalid(f"The repository cannot be cloned: {done.stderr.strip()[:300]}", field="workspace.path")
 
 
+def has_git() -> bool:
+    """Whether git is there: on a Mac without developer tools, /usr/bin/git only opens a window that offers to get them."""
+    found = shutil.which("git")
+    return found is not None and (sys.platform != "darwin" or found != "/usr/bin/git" or _has_developer_tools())
+
+
+@cache
+def _has_developer_tools() -> bool:
+    try:
+        return subprocess.run(["xcode-select", "-p"], capture_output=True, timeout=GIT_TIMEOUT_S, check=False).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
 def run_git(
     command: list[str], *, stdin: str | None = None, timeout_s: float = GIT_TIMEOUT_S, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
@@ -119,6 +144,8 @@ def run_git(
         "LC_ALL": "C.UTF-8",
         **(env or {}),
     }
+    if command[0] == "git" and not has_git():
+        return subprocess.CompletedProcess(command, 127, "", "git is not installed")
     try:
         return subprocess.run(
             command,

@@ -18,7 +18,10 @@ from tests.execution.lives import Scripted, drive_on, reports
 from tests.services import world
 
 pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("scripted", "database_threads")]
-WORKER = "import subprocess; subprocess.run(['sh', '-c', 'sleep 600 & sleep 600; true'], start_new_session=True)"
+SLEEP = "import time; time.sleep(600)"
+SHELL = f"import subprocess, sys; [subprocess.Popen([sys.executable, '-c', '{SLEEP}']) for _ in 'ab']; {SLEEP}"
+WORKER = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {SHELL!r}], start_new_session=True)"
+"""All in Python: macOS shows nobody the marker of its own sh and sleep."""
 
 
 COMMAND = {"command": "sleep 600 & sleep 600"}
@@ -41,7 +44,7 @@ def test_redelivery_after_kill_9_ends_the_first_workers_shells_before_it_starts_
     worker = subprocess.Popen([sys.executable, "-c", WORKER], env=env)
     shells = []
     try:
-        while len(shells) < 3:  # the shell and both of its sleeps
+        while len(shells) < 3:  # the shell, as it were, and both of its sleeps
             shells = psutil.Process(worker.pid).children(recursive=True)
         worker.send_signal(signal.SIGKILL)
         worker.wait()

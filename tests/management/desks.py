@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 
 from tasks_app.management import spare
+from tasks_app.management.sockets import socket_path
 from tests import prepared
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,12 +70,15 @@ class RunningDesk:
         return self
 
     def pids(self, name: str) -> list[int]:
-        """Return the pids of what serves this home in that role. Found by environment or command line, not by parent."""
-        found = []
+        """Return the pids of what serves this home in that role. Found by environment or command line, not by parent.
+
+        A server whose socket lies elsewhere (the path of this home is too long for it) shows neither.
+        """
+        found, listens = [], str(socket_path(self.home))
         for process in psutil.process_iter(["pid"]):
             try:
                 line = " ".join(process.cmdline())
-                ours = str(self.home) in line or process.environ().get("CREWDESK_HOME") == str(self.home)
+                ours = str(self.home) in line or listens in line or process.environ().get("CREWDESK_HOME") == str(self.home)
                 if ours and WORDS[name] in line and process.status() != psutil.STATUS_ZOMBIE and not spare.waits(process):
                     found.append(process.pid)
             except psutil.Error:

@@ -1,6 +1,8 @@
 """The embedded server: adopted, shared, restarted from damage, and ended by the last one that uses it."""
 
+import contextlib
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,8 +11,9 @@ import psutil
 import pytest
 
 from tasks_app.domain.errors import Unavailable
-from tasks_app.management import embedded
+from tasks_app.management import embedded, processes
 from tasks_app.management.embedded import EmbeddedServer, answers, ask
+from tasks_app.management.sockets import socket_path
 from tests.management.desks import wait_for
 
 
@@ -19,20 +22,18 @@ def home(tmp_path: Path) -> Iterator[Path]:
     home = tmp_path / "h"
     home.mkdir()
     yield home
-    for process in psutil.process_iter():
-        try:
-            if str(home) in " ".join(process.cmdline()) and "valkey" in process.name():
-                process.kill()
-        except psutil.Error:
-            continue
+    with contextlib.suppress(OSError, AttributeError):
+        processes.find((home / "run" / "valkey.pid").read_text()).kill()  # type: ignore[union-attr]
+    if (apart := socket_path(home).parent) != home / "run":
+        shutil.rmtree(apart, ignore_errors=True)
 
 
 def server(home: Path) -> EmbeddedServer:
-    return EmbeddedServer(home, home / "run" / "valkey.sock")
+    return EmbeddedServer(home, socket_path(home))
 
 
 def pid_of(home: Path) -> int:
-    text = ask(home / "run" / "valkey.sock", b"INFO server\r\n").decode()
+    text = ask(socket_path(home), b"INFO server\r\n").decode()
     return int(text.partition("process_id:")[2].split()[0])
 
 
@@ -41,11 +42,25 @@ def test_it_listens_only_on_a_private_socket_and_is_gone_when_its_only_user_leav
     assert mine.ensure() is True
     pid = pid_of(home)
     assert (home / "run").stat().st_mode & 0o777 == 0o700
-    assert (home / "run" / "valkey.sock").stat().st_mode & 0o077 == 0
+    assert socket_path(home).stat().st_mode & 0o077 == 0
     assert psutil.Process(pid).net_connections("inet") == []
     mine.leave()
     assert not psutil.pid_exists(pid)
-    assert not (home / "run" / "valkey.sock").exists()
+    assert not socket_path(home).exists()
+
+
+def test_where_the_home_s_path_is_too_long_its_socket_in_tmp_is_gone_with_it(tmp_path: Path) -> None:
+    """As with the temporary folders of a Mac, /var/folders/…/T."""
+    home = tmp_path / ("x" * 90)
+    home.mkdir()
+    mine = server(home)
+    assert mine.ensure() is True
+    assert mine.socket.parent.parent == Path("/tmp")
+    assert mine.socket.parent.stat().st_mode & 0o777 == 0o700
+    mine.leave()
+    assert not mine.socket.parent.exists()
+    assert mine.ensure() is True, "whoever comes next makes it again"
+    mine.leave()
 
 
 def test_a_second_user_adopts_the_live_server_and_the_last_one_ends_it(home: Path) -> None:

@@ -93,6 +93,15 @@ def test_without_a_display_nothing_is_opened(tmp_path: Path, monkeypatch: pytest
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_mac_has_a_display_for_whoever_sits_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "darwin")
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("SSH_CONNECTION", raising=False)
+    assert browser.has_display()
+    monkeypatch.setenv("SSH_CONNECTION", "192.0.2.1 50000 192.0.2.2 22")
+    assert not browser.has_display()
+
+
 def test_a_link_cannot_break_out_of_the_page() -> None:
     assert '"><script>' not in browser.redirect_page('http://x/"><script>alert(1)</script>')
 

@@ -20,6 +20,14 @@ def test_a_home_with_a_long_path_gets_a_short_socket_that_is_always_the_same_and
     assert path != socket_path(long / "other")
 
 
+def test_a_home_has_one_socket_however_it_is_written(tmp_path: Path) -> None:
+    real = tmp_path / ("x" * 90)
+    real.mkdir()
+    (tmp_path / "h").symlink_to(real)
+    assert socket_path(tmp_path / "h") == socket_path(real)
+    assert socket_path(real).parent.parent == Path("/tmp")
+
+
 def test_a_folder_that_is_open_to_others_is_closed(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir(mode=0o755)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tasks_app.management.sockets import socket_path
 from tests.management.desks import ROOT, WORDS, RunningDesk, free_port, wait_for
 
 pytestmark = pytest.mark.engine
@@ -68,7 +69,7 @@ def test_an_interrupt_ends_everything_within_ten_seconds(desk: RunningDesk) -> N
     assert desk.process.wait(timeout=12) == 0
     assert time.monotonic() - begun < 10
     assert desk.children() == {}
-    assert not (desk.home / "run" / "valkey.sock").exists()
+    assert not socket_path(desk.home).exists()
     assert "Ended: web server, worker, Valkey. No agent was in the middle of a task." in desk.text()
     assert f"Everything is kept in {desk.home}" in desk.text()
 

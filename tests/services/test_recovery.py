@@ -133,6 +133,7 @@ def test_a_starting_worker_takes_back_what_the_dead_of_its_host_held_and_only_th
     assert Run.objects.get(pk=mine.id).status == "running", "a process with that pid and start lives"
 
 
+@pytest.mark.skipif(not workers.ON_LINUX, reason="only Linux counts from the boot")
 def test_a_clock_that_is_set_makes_no_worker_look_dead(monkeypatch):
     """psutil counts start times from the boot by the clock of today: after a step a live sibling would look like another."""
     before = workers.name_of_this_process("h")
@@ -142,7 +143,9 @@ def test_a_clock_that_is_set_makes_no_worker_look_dead(monkeypatch):
     assert workers.name_of_this_process("h") == before
 
 
-def test_a_process_that_nobody_has_reaped_yet_is_gone(crew):
+@pytest.mark.parametrize("linux", [True, False])
+def test_a_process_that_nobody_has_reaped_yet_is_gone(crew, monkeypatch, linux):
+    monkeypatch.setattr(workers, "ON_LINUX", linux and workers.ON_LINUX)
     with subprocess.Popen([sys.executable, "-c", "pass"], stdout=subprocess.PIPE) as child:
         name = f"h:{child.pid}:{workers._start(child.pid)}"
         assert workers.lives(name)

@@ -46,3 +46,18 @@ def test_where_namespaces_are_forbidden_the_refusal_says_so(monkeypatch, tmp_pat
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     with pytest.raises(Invalid, match="No permissions to create new namespace"):
         workspaces.must_isolate()
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_a_mac_needs_no_bubblewrap_only_its_own_sandbox(monkeypatch, tmp_path, allowed):
+    program = tmp_path / "sandbox-exec"
+    program.write_text("#!/bin/sh\n" + ("exit 0\n" if allowed else "echo Operation not permitted >&2\nexit 71\n"))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
+    monkeypatch.setattr("sys.platform", "darwin")
+    if allowed:
+        workspaces.must_isolate()
+        return
+    with pytest.raises(Invalid, match=r"Operation not permitted\. Or leave sandbox out") as refused:
+        workspaces.must_isolate()
+    assert refused.value.field == "limits.sandbox"

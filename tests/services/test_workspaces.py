@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tasks_app.domain.errors import Conflict, Invalid
+from tasks_app.runners import spelling
 from tasks_app.services import differences, snapshots, workspaces
 
 
@@ -149,6 +150,42 @@ def test_nothing_outside_the_workspace_and_nothing_of_git_is_touched(home, repo,
     assert (repo / ".git" / "HEAD").exists()
 
 
+@pytest.fixture
+def one_case(repo):
+    """The repository as on a Mac's disk: its folder is found under its name in capitals, too."""
+    if not spelling.ignored_in(repo):
+        repo.with_name(repo.name.swapcase()).symlink_to(repo)
+    return repo
+
+
+def test_a_file_written_under_another_spelling_is_put_back_and_never_removed(home, one_case):
+    (one_case / "ü 漢.txt").write_text("old")
+    (one_case / "gone.py").write_text("old")
+    first = snapshots.take("atlas", str(one_case))
+    (one_case / "src" / "a.py").write_text("broken")
+    (one_case / "ü 漢.txt").write_text("broken")
+    (one_case / "gone.py").unlink()
+    done = snapshots.restore("atlas", str(one_case), first, ["SRC/A.py", "u\u0308 漢.txt", "Gone.py", "neu.py"])
+    assert done == ["gone.py", "src/a.py", "ü 漢.txt"]
+    assert (one_case / "src" / "a.py").read_text() == "a = 1\n"
+    assert (one_case / "ü 漢.txt").read_text() == "old"
+
+
+def test_files_named_by_a_tool_are_known_by_the_disk_s_spelling(one_case):
+    assert snapshots.within(str(one_case), ["SRC/A.PY", "src/New.py", ".GIT/config"]) == {"src/a.py", "src/New.py"}
+
+
+def test_where_case_counts_each_spelling_is_a_file_of_its_own(home, repo):
+    if spelling.ignored_in(repo):
+        pytest.skip("upper and lower case are one on this disk")
+    assert snapshots.within(str(repo), ["SRC/A.PY"]) == {"SRC/A.PY"}
+    first = snapshots.take("atlas", str(repo))
+    (repo / "src" / "A.py").write_text("new")
+    assert snapshots.restore("atlas", str(repo), first, ["src/A.py"]) == ["src/A.py"]
+    assert (repo / "src" / "a.py").read_text() == "a = 1\n"
+    assert not (repo / "src" / "A.py").exists()
+
+
 def test_without_a_snapshot_nothing_is_put_back(home, repo):
     assert snapshots.restore("atlas", str(repo), "", ["src/a.py"]) == []
 
@@ -156,6 +193,30 @@ def test_without_a_snapshot_nothing_is_put_back(home, repo):
 def test_where_git_is_missing_there_is_no_snapshot_and_no_failure(home, repo, monkeypatch):
     monkeypatch.setenv("PATH", "/nonexistent")
     assert snapshots.take("atlas", str(repo)) == ""
+
+
+@pytest.fixture
+def mac(monkeypatch, tmp_path):
+    """A Mac's PATH: /usr/bin/git stands for git, and `xcode-select` says whether the developer tools are there."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    monkeypatch.setattr("sys.platform", "darwin")
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    workspaces._has_developer_tools.cache_clear()
+    yield folder
+    workspaces._has_developer_tools.cache_clear()
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_mac_s_git_without_developer_tools_counts_as_missing_and_is_not_started(home, repo, mac, there):
+    (mac / "xcode-select").write_text(f"#!/bin/sh\nexit {0 if there else 2}\n")
+    (mac / "git").write_text(f"#!/bin/sh\ntouch {mac}/window\nexit 1\n")
+    for each in mac.iterdir():
+        each.chmod(0o755)
+    assert workspaces.has_git() is there
+    assert snapshots.take("atlas", str(repo)) == ""
+    assert (mac / "window").exists() is there
 
 
 def test_removing_takes_what_was_made_and_leaves_a_folder_worked_in_place(home, repo, tmp_path):

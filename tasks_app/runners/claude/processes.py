@@ -54,17 +54,20 @@ async def kill_run(run_id: str, *, below_fence: int | None = None, term_s: float
     """End all processes of a run (only of fences below `below_fence`, where given); return whether they are seen gone.
 
     TERM, then after `term_s` KILL; 0 kills at once. Looks again until nothing is found, so what is forked meanwhile dies too.
+    What was found once is not lost when its parent is gone first: macOS hides the marker of its own programs.
     """
+    known: set[tuple[int, float]] = set()
     term_until = time.monotonic() + term_s
     end = term_until + gone_s
     termed: set[tuple[int, float]] = set()
     while time.monotonic() < end:
-        victims = await asyncio.to_thread(_victims, run_id, below_fence)
+        victims = await asyncio.to_thread(_victims, run_id, below_fence, known)
         if not victims:
             return True
+        known |= {(one.pid, one.create_time()) for one in victims}
         _signal(victims, None if time.monotonic() >= term_until else termed)
         await asyncio.sleep(LOOK_S)
-    return not await asyncio.to_thread(_victims, run_id, below_fence)
+    return not await asyncio.to_thread(_victims, run_id, below_fence, known)
 
 
 def _signal(victims: Iterable[psutil.Process], termed: set[tuple[int, float]] | None) -> None:
@@ -91,18 +94,18 @@ def _read_marker(process: psutil.Process) -> Marked | None:
         if found is None or process.status() == psutil.STATUS_ZOMBIE:
             return None
         return Marked(process.pid, process.create_time(), *found)
-    except (psutil.Error, OSError):  # gone, a kernel thread, or somebody else's
+    except (psutil.Error, OSError, SystemError):  # gone, a kernel thread, or somebody else's; on macOS psutil 7.2 may break
         return None
 
 
-def _victims(run_id: str, below_fence: int | None) -> list[psutil.Process]:
-    """The marked processes of the run, all that descend from them, and all in sessions and groups that they lead."""
+def _victims(run_id: str, below_fence: int | None, known: set[tuple[int, float]]) -> list[psutil.Process]:
+    """The marked processes of the run and those known, all that descend from them, and all in sessions and groups they lead."""
     named = [one for one in marked() if one.run_id == run_id and (below_fence is None or one.fence < below_fence)]
-    if not named:
+    if not (named or known):
         return []
     spared = _self_and_ancestors()
     table = [row for row in _table() if row.pid not in spared]
-    identities = {(one.pid, one.started) for one in named}
+    identities = known | {(one.pid, one.started) for one in named}
     pids = {row.pid for row in table if (row.pid, row.process.create_time()) in identities}
     grown = True
     while grown:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks_app.domain.paths import outside
+from tasks_app.runners import spelling
 
 READERS = {
     "Read": ("file_path",),
@@ -58,11 +59,21 @@ class Reach:
         return os.path.realpath(self.workspace)
 
     def real_input(self, tool: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the input of a file tool with its paths resolved; any other input unchanged."""
+        """Return the input of a file tool with its paths resolved, spelled as on the disk; any other input unchanged."""
         fields = READERS.get(tool) or WRITERS.get(tool) or ()
         paths = {name: given[name] for name in fields if name != "pattern" and isinstance(given.get(name), str)}
         usable = {name: path for name, path in paths.items() if not path.startswith("~") and "\0" not in path}
-        return {**given, **{name: os.path.realpath(os.path.join(self.workspace, path)) for name, path in usable.items()}}
+        return {
+            **given,
+            **{name: self._spelled(os.path.realpath(os.path.join(self.workspace, path))) for name, path in usable.items()},
+        }
+
+    def _spelled(self, real: str) -> str:
+        """On a Mac .ENV is .env: a rule must know it by the name that the disk has."""
+        workspace = Path(self.real_workspace)
+        if not spelling.ignored_in(workspace) or outside(real, str(workspace)):
+            return real
+        return str(workspace / spelling.on_disk(workspace, os.path.relpath(real, workspace)))
 
     def plan_files(self) -> list[Path]:
         """Return Claude Code's plan files of this run, newest first."""

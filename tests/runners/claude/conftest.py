@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tasks_app.domain.ids import new_id
@@ -89,8 +90,16 @@ class Stage:
         return asyncio.ensure_future(self.run(answering, **changes))
 
     def left(self) -> list[processes.Marked]:
-        """What is still alive of the run."""
-        return [one for one in processes.marked() if one.run_id == self.run_id]
+        """What is still alive of the run: by its marker or, as a Mac hides that of its own programs, because it works in here."""
+        marked = {one.pid: one for one in processes.marked() if one.run_id == self.run_id}
+        inside = {one.pid: one for one in psutil.process_iter() if self._is_inside(one) and one.pid not in marked}
+        return [*marked.values(), *(processes.Marked(pid, one.create_time(), self.run_id, 0) for pid, one in inside.items())]
+
+    def _is_inside(self, process: psutil.Process) -> bool:
+        try:
+            return process.status() != psutil.STATUS_ZOMBIE and Path(process.cwd()).is_relative_to(self.folder.resolve())
+        except (psutil.Error, OSError):
+            return False
 
 
 @pytest.fixture(scope="session")

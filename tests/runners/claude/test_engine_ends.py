@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import sys
 import time
 from dataclasses import replace
 
@@ -10,13 +11,14 @@ import psutil
 import pytest
 
 from tasks_app.domain.statuses import Reason, StepKind
-from tasks_app.runners.claude import launcher
+from tasks_app.runners.claude import launcher, processes
 from tasks_app.runners.fake_port import never, yes
 from tasks_app.runners.port import Answer, Ask, Directive, OutcomeKind
 from tests.runners.claude.conftest import QUICK, Stage, bash, call, until
 
 pytestmark = pytest.mark.engine
 
+SHOWS_MARKERS = pytest.mark.skipif(sys.platform == "darwin", reason="macOS hides the marker of sh and sleep: docs/operations.md")
 TWO_SLEEPERS = "sh -c 'sleep 600 & sleep 600'"
 
 
@@ -63,13 +65,20 @@ async def test_a_stop_in_the_middle_of_a_tool_ends_the_whole_tree(stage: Stage) 
     assert stage.port.pids[-1] == 0
 
 
-async def test_a_tool_that_ignores_term_is_killed(stage: Stage) -> None:
+@pytest.mark.parametrize("hides", [False, True])
+async def test_a_tool_that_ignores_term_is_killed(stage: Stage, monkeypatch: pytest.MonkeyPatch, hides: bool) -> None:
+    """`hides`: as on a Mac, the shell and its programs show nobody their marker."""
+    if hides:
+        read = processes._read_marker
+        monkeypatch.setattr(processes, "_read_marker", lambda one: None if one.name() in ("bash", "sh", "sleep") else read(one))
     stage.script({"call": [bash("setsid sh -c 'trap \"\" TERM INT HUP; while :; do sleep 1; done' & sleep 600")]}, {"say": "x"})
     task = stage.start(yes)
     await until(lambda: len(stage.left()) >= 4)
     stage.port.order(Directive.STOP)
     outcome = await asyncio.wait_for(task, 20)
     assert outcome.kind is OutcomeKind.STOPPED
+    if hides:
+        await until(lambda: not stage.left(), within_s=5)  # the last `sleep 1` may outlive the loop that began it
     assert stage.left() == []
 
 
@@ -144,6 +153,7 @@ async def test_a_lease_that_is_lost_without_a_directive_ends_the_run(stage: Stag
     assert outcome.kind is OutcomeKind.LOST
 
 
+@SHOWS_MARKERS
 async def test_a_killed_process_ends_its_life_and_the_next_life_goes_on(stage: Stage) -> None:
     stage.script({"call": [bash("echo one >> log.txt")]}, {"call": [bash("echo two >> log.txt; sleep 3")]}, {"say": "done"})
     task = stage.start(yes)
@@ -187,6 +197,7 @@ async def test_the_agent_sees_nothing_of_the_workers_environment(stage: Stage, m
     assert f"HOME={stage.folder / 'home-1'}" in seen
 
 
+@SHOWS_MARKERS
 async def test_what_an_agent_leaves_in_the_background_ends_with_the_run(stage: Stage) -> None:
     stage.script({"call": [bash("setsid nohup sleep 600 > /dev/null 2>&1 &")]}, {"say": "done"})
     outcome = await stage.run(yes)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,10 +14,13 @@ import psutil
 import pytest
 
 from tasks_app.domain.ids import new_id
-from tasks_app.runners.claude import launcher, processes
+from tasks_app.runners.claude import launcher, processes, start_process
+from tests import setsid
 from tests.runners.claude.conftest import until
 
 PYTHON = sys.executable
+SLEEP = (PYTHON, "-c", "import time; time.sleep(600)")
+"""Not sleep(1): macOS shows nobody the environment of its own programs, and so not the marker."""
 
 
 class Yard:
@@ -54,8 +58,8 @@ def yard() -> Iterator[Yard]:
 
 async def test_the_whole_tree_is_killed_whatever_left_its_session_or_its_environment(yard: Yard) -> None:
     inner = "setsid sleep 601 & env -i /bin/sh -c 'sleep 602 & sleep 603' & sleep 604"
-    yard.start("sh", "-c", inner)
-    await until(lambda: len(yard.pids()) >= 3)
+    yard.start(PYTHON, "-c", f"import subprocess, time; subprocess.run({['sh', '-c', inner]})")
+    await until(yard.pids)
     names = {"601", "602", "603", "604"}
 
     def sleeping() -> set[str]:
@@ -80,10 +84,22 @@ async def test_what_ignores_term_is_killed_after_the_grace(yard: Yard) -> None:
     assert process.wait(5) == -signal.SIGKILL
 
 
+async def test_what_outlives_its_parent_s_end_is_killed_though_it_shows_no_marker(yard: Yard) -> None:
+    """As the programs of macOS do: known by descent alone, until TERM has ended what it descends from."""
+    deaf = "import os, signal; os.setsid(); signal.signal(15, signal.SIG_IGN); print(os.getpid(), flush=True); " + SLEEP[2]
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {deaf!r}], env={{}})"
+    parent = yard.start(PYTHON, "-c", code)
+    assert parent.stdout
+    pid = int(await asyncio.to_thread(parent.stdout.readline))
+    assert pid not in yard.pids()
+    assert await processes.kill_run(yard.run_id, term_s=0.5)
+    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
 async def test_other_runs_and_unmarked_processes_are_left_alone(yard: Yard) -> None:
-    other = yard.start("sleep", "600", run_id=new_id("r"))
-    plain = yard.start("sleep", "600", fence=None)
-    mine = yard.start("sleep", "600")
+    other = yard.start(*SLEEP, run_id=new_id("r"))
+    plain = yard.start(*SLEEP, fence=None)
+    mine = yard.start(*SLEEP)
     await until(lambda: yard.pids() == {mine.pid})
     assert await processes.kill_run(yard.run_id, term_s=0)
     assert other.poll() is None
@@ -91,7 +107,7 @@ async def test_other_runs_and_unmarked_processes_are_left_alone(yard: Yard) -> N
 
 
 async def test_only_earlier_fences_are_killed_where_asked(yard: Yard) -> None:
-    old, new = yard.start("sleep", "600", fence=1), yard.start("sleep", "600", fence=2)
+    old, new = yard.start(*SLEEP, fence=1), yard.start(*SLEEP, fence=2)
     await until(lambda: yard.pids() == {old.pid, new.pid})
     assert await processes.kill_run(yard.run_id, below_fence=2, term_s=0)
     assert old.wait(5) == -signal.SIGKILL
@@ -100,7 +116,7 @@ async def test_only_earlier_fences_are_killed_where_asked(yard: Yard) -> None:
 
 async def test_a_reused_pid_is_never_killed(yard: Yard) -> None:
     """N37: a process object remembers when its process began; another one under the same pid is not it."""
-    innocent = yard.start("sleep", "600", fence=None)
+    innocent = yard.start(*SLEEP, fence=None)
     remembered = psutil.Process(innocent.pid)
     remembered._create_time = remembered.create_time() - 1000
     remembered._ident = (remembered.pid, remembered._create_time)
@@ -110,7 +126,7 @@ async def test_a_reused_pid_is_never_killed(yard: Yard) -> None:
 
 
 async def test_only_earlier_fences_of_that_run_are_ended(yard: Yard) -> None:
-    process = yard.start("sleep", "600", fence=3)
+    process = yard.start(*SLEEP, fence=3)
     await until(lambda: yard.pids() == {process.pid})
     assert await processes.kill_run("another", below_fence=9, term_s=0)
     assert await processes.kill_run(yard.run_id, below_fence=3, term_s=0)
@@ -192,12 +208,19 @@ time.sleep(600)
 """
 
 
-@pytest.mark.parametrize("watchdog", ["0", "1"])
+@pytest.mark.parametrize(
+    ("watchdog", "left"),
+    [
+        pytest.param("0", 1, marks=pytest.mark.skipif(sys.platform == "darwin", reason="a Mac has the watchdog alone")),
+        ("1", 0 if shutil.which("ps") else 1),
+    ],
+)
 async def test_a_process_dies_with_its_worker_and_its_children_are_found_by_marker(
-    yard: Yard, tmp_path: Path, watchdog: str
+    yard: Yard, tmp_path: Path, watchdog: str, left: int
 ) -> None:
-    """`watchdog` is the way of systems without PR_SET_PDEATHSIG."""
-    cli = script(tmp_path, "setsid sleep 605 & echo up; exec sleep 606")
+    """`watchdog` is the way of systems without PR_SET_PDEATHSIG: it ends the children, too, as macOS hides their marker."""
+    sleep = f"{SLEEP[0]} -c '{SLEEP[2]}'"
+    cli = script(tmp_path, f"{setsid.provide(tmp_path)} {sleep} & echo up; exec {sleep}")
     root = str(Path(__file__).parents[3])
     code = PARENT.format(root=root, run_id=yard.run_id, home=str(tmp_path / "home"), cli=cli, watchdog=watchdog)
     parent = yard.start(PYTHON, "-c", code, fence=None)
@@ -207,9 +230,29 @@ async def test_a_process_dies_with_its_worker_and_its_children_are_found_by_mark
     parent.kill()
     parent.wait()
     await until(lambda: pid not in yard.pids(), within_s=3)
-    assert len(yard.pids()) == 1  # the grandchild lives on: only the marker finds it
+    await until(lambda: len(yard.pids()) <= left, within_s=3)
+    assert len(yard.pids()) == left  # after PR_SET_PDEATHSIG the grandchild lives on: only the marker finds it
     assert await processes.kill_run(yard.run_id, term_s=0.5)
     assert yard.pids() == set()
+
+
+@pytest.mark.skipif(shutil.which("ps") is None, reason="needs ps (Debian: apt-get install procps)")
+async def test_the_watchdog_knows_what_a_killed_process_leaves_and_kills_nobody_else(yard: Yard) -> None:
+    """What shows no marker, as the programs that come with macOS, is known by descent, and by its start once that is gone."""
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', 'print(1, flush=True); {SLEEP[2]}'], env={{}})"
+    cli, innocent = yard.start(PYTHON, "-c", code), yard.start(*SLEEP, fence=None)
+    assert cli.stdout
+    await asyncio.to_thread(cli.stdout.readline)
+    (child,) = psutil.Process(cli.pid).children()
+    known = start_process._descendants(cli.pid, {})
+    assert list(known) == [child.pid]
+    cli.kill()
+    cli.wait()
+    assert start_process._descendants(cli.pid, known) == known
+    assert start_process._descendants(cli.pid, {}) == {}, "nobody else could tell"
+    start_process._kill_all({**known, innocent.pid: "the start of another process that had this pid"})
+    await until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
+    assert innocent.poll() is None
 
 
 async def test_a_process_whose_worker_is_already_gone_never_begins(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tasks_app.runners import spelling
 from tasks_app.runners.claude.reach import Reach, config_dir, touched
 
 
@@ -91,3 +92,15 @@ def test_the_config_folder_is_read_off_the_transcripts_path() -> None:
     assert config_dir("/h/.claude/projects/-w/s.jsonl") == "/h/.claude"
     assert config_dir("/x/y.jsonl") == ""
     assert config_dir("") == ""
+
+
+def test_where_case_is_ignored_a_rule_sees_a_file_by_the_name_on_the_disk(reach: Reach) -> None:
+    """As on a Mac, where the workspace's folder is found under its name in capitals, too."""
+    work = Path(reach.workspace)
+    (work / ".env").write_text("KEY=1")
+    if not spelling.ignored_in(work):
+        assert reach.real_input("Read", {"file_path": "src/../.ENV"}) == {"file_path": f"{work}/.ENV"}
+        (work.with_name("WORK")).symlink_to(work)
+    assert reach.real_input("Read", {"file_path": "src/../.ENV"}) == {"file_path": f"{work}/.env"}
+    assert reach.real_input("Write", {"file_path": "SRC/New.py"}) == {"file_path": f"{work}/src/New.py"}
+    assert reach.real_input("Read", {"file_path": "/nowhere/HOSTS"}) == {"file_path": "/nowhere/HOSTS"}
