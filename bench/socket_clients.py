@@ -9,7 +9,7 @@ import contextlib
 import json
 import sys
 import time
-from functools import lru_cache
+from collections import deque
 from typing import Any
 
 import websockets.asyncio.client
@@ -20,6 +20,7 @@ from bench.marks import Seen
 
 CONNECT_AT_ONCE = 20
 QUIET_S = 3.0
+ACK_EVERY, ACK_BYTES, ACK_S = 20, 100_000, 1.0
 
 
 class Client:
@@ -31,6 +32,9 @@ class Client:
         self.gaps = self.frames = 0
         self.closed = ""
         self._seq = orders["since"]
+        self._unacked = self._bytes = 0
+        self._acked_at = 0.0
+        self._later: asyncio.Task[None] | None = None
 
     async def live(self, gate: asyncio.Semaphore, ready: asyncio.Queue[None], until: asyncio.Event) -> None:
         """Connect, say so, and follow until the end."""
@@ -55,22 +59,56 @@ class Client:
             self.closed = str(closed)
 
     async def _follow(self, connection: websockets.asyncio.client.ClientConnection) -> None:
-        async for raw in connection:
-            now, (head, _, rest) = time.time(), str(raw).partition(',"html":')
-            frame = json.loads(head + "}" if rest else head)
+        while raw := await _next(connection):
+            now, (head, _, rest) = time.time(), raw.partition(b',"html":')
+            frame = json.loads(head + b"}" if rest else head)
             self.frames += 1
             if "prev" in frame and frame["prev"] != self._seq:
                 self.gaps += 1
             self._seq = frame.get("seq", self._seq)
             self.seen.note(_marks(rest), now)
-            with contextlib.suppress(ConnectionClosedOK):  # we are leaving
-                await connection.send(json.dumps({"ack": self._seq}))
+            await self._credit(connection, len(raw), now)
+
+    async def _credit(self, connection: websockets.asyncio.client.ClientConnection, size: int, now: float) -> None:
+        """Acknowledge by the rule of live.js."""
+        self._unacked += 1
+        self._bytes += size
+        if self._unacked >= ACK_EVERY or self._bytes >= ACK_BYTES or now - self._acked_at >= ACK_S:
+            await self._ack(connection)
+        elif self._later is None:
+            self._later = asyncio.create_task(self._ack(connection, ACK_S))
+
+    async def _ack(self, connection: websockets.asyncio.client.ClientConnection, pause_s: float = 0.0) -> None:
+        if pause_s:
+            await asyncio.sleep(pause_s)
+        elif self._later is not None:
+            self._later.cancel()
+        self._later, self._unacked, self._bytes, self._acked_at = None, 0, 0, time.time()
+        with contextlib.suppress(ConnectionClosedOK):  # we are leaving
+            await connection.send(json.dumps({"ack": self._seq}))
 
 
-@lru_cache(maxsize=64)
-def _marks(rest: str) -> list[tuple[int, str, float]]:
-    """What stands in a frame, read once for all clients that get it: they are many browsers on one processor."""
-    return marks.found(rest)
+async def _next(connection: websockets.asyncio.client.ClientConnection) -> bytes:
+    """Return the next frame undecoded; nothing where we are leaving."""
+    try:
+        return bytes(await connection.recv(decode=False))
+    except ConnectionClosedOK:
+        return b""
+
+
+_recent: deque[tuple[bytes, list[tuple[int, str, float]]]] = deque(maxlen=16)
+
+
+def _marks(rest: bytes) -> list[tuple[int, str, float]]:
+    """What stands in a frame, read once for all clients that get it: they are many browsers on one processor.
+
+    To compare it with the last few is cheaper than to hash it.
+    """
+    for known, found in _recent:
+        if known == rest:
+            return found
+    _recent.appendleft((rest, marks.found(rest.decode())))
+    return _recent[0][1]
 
 
 async def main(orders: dict[str, Any]) -> dict[str, Any]:

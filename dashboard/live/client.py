@@ -49,7 +49,7 @@ class Client:
         """Queue a frame that moves the page to `cursor`; False where the client has no credit (it gets a resync later)."""
         if self.closed or self.behind_since is not None:
             return False
-        size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+        size = len(text.encode("utf-8", "replace"))  # which a frame that others get, too, has made already
         over = len(self._unacked) >= self._pace.unacked_frames or self._unacked_bytes + size > self._pace.unacked_bytes
         if over and self._unacked:
             self.behind_since = time.monotonic()

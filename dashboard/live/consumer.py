@@ -33,9 +33,13 @@ class LiveConsumer(AsyncConsumer):  # type: ignore[misc]
     pump: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        """Serve one socket to its end, whatever ends it."""
+        """Serve one socket to its end, whatever ends it. Channels' own loop makes a task for each message, for its layers."""
+        self.scope, self.base_send = scope, send
         try:
-            await super().__call__(scope, receive, send)
+            while True:
+                await self.dispatch(await receive())
+        except StopConsumer:
+            return
         finally:
             if self.client:
                 hub.current().leave(self.client)

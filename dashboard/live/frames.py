@@ -12,6 +12,8 @@ MAX_CURSOR = 16_384
 MAX_BYTES = 1_000_000
 """A larger frame is not sent, the page fetches itself: daphne's `--websocket-max-message-size`, 1 MiB, holds for both ways."""
 
+UTF8 = ("utf-8", "utf8")
+
 
 class Close(IntEnum):
     """Why the server ends a socket. All of the private range: autobahn, below daphne, sends no other code than 1000."""
@@ -40,6 +42,23 @@ class BadFrame(ValueError):
     """A client's frame of no known shape; the message is for whoever writes the client."""
 
 
+class Shared(str):
+    """The text of a frame that many sockets are sent: its UTF-8 is made once, though each server encodes it for each socket."""
+
+    __slots__ = ("_utf8",)
+    _utf8: bytes
+
+    def encode(self, encoding: str = "utf-8", errors: str = "strict") -> bytes:
+        """Return the text in UTF-8, the same object each time; any other encoding as a text does."""
+        if encoding.lower() not in UTF8:
+            return super().encode(encoding, errors)
+        try:
+            return self._utf8
+        except AttributeError:
+            self._utf8 = super().encode("utf-8", errors)
+            return self._utf8
+
+
 def tail(html: Mapping[str, str | None], *, wait: int | None, events: Sequence[DecisionEvent], **more: int | None) -> str:
     """Return the part of a frame that is the same for all sockets: made once, joined to each socket's position.
 
@@ -55,9 +74,9 @@ def tail(html: Mapping[str, str | None], *, wait: int | None, events: Sequence[D
     return _json(parts)[1:]
 
 
-def frame(prev: str, seq: str, rest: str) -> str:
+def frame(prev: str, seq: str, rest: str) -> Shared:
     """Return `{"prev": …, "seq": …, "html": …}` from positions and a `tail`."""
-    return f'{{"prev":{_json(prev)},"seq":{_json(seq)},{rest}'
+    return Shared(f'{{"prev":{_json(prev)},"seq":{_json(seq)},{rest}')
 
 
 def heartbeat(seq: str) -> str:

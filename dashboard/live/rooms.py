@@ -54,10 +54,12 @@ class Rooms:
             return
         news = _sendable(news)
         at, rest = self._cursor(view), _tail(news) if news.html or news.events or news.wait is not None else ""
+        made: dict[tuple[str, str], frames.Shared] = {}  # one text for all pages that stand where the others do
         for client in room.clients:
             seq = client.cursor if fast else at
             if rest:
-                client.say(frames.frame(client.cursor, seq, rest), seq)
+                way = (client.cursor, seq)
+                client.say(made.get(way) or made.setdefault(way, frames.frame(*way, rest)), seq)
             if news.resync:
                 client.say(frames.resync(seq), seq)
         if news.resync:

@@ -4,14 +4,14 @@ import datetime as dt
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 
 from tasks_app.domain.deciders import Decider
 from tasks_app.domain.ids import task_label
 from tasks_app.domain.leases import LEASE_S
-from tasks_app.domain.statuses import OPEN_RUN, AgentStatus, DecisionKind, DecisionStatus, RunStatus
+from tasks_app.domain.statuses import AgentStatus, DecisionKind, DecisionStatus, RunStatus
 from tasks_app.domain.text import one_line
 from tasks_app.models import Agent, Decision, Run
 from tasks_app.selectors import workers, worktime
@@ -19,15 +19,36 @@ from tasks_app.selectors.clock import DatabaseNow
 from tasks_app.selectors.look import once, shelf, through, under_way
 from tasks_app.selectors.states import AgentState, ContextUse, over_time
 from tasks_app.selectors.worktime import Worktime
+from tasks_app.selectors.written import OPEN_RUNS
 
-SILENT_S = DatabaseNow() - F("lease_until") + LEASE_S
-"""Seconds since a run's last heartbeat, as an expression."""
-SHOWN = (
-    "team_id", "name", "role", "model", "plan_mode", "status", "now_text", "context_tokens", "context_window", "compacted_at",
-    "used_tokens", "cached_tokens", "used_usd", "cost_known", "cost_partial", "last_event_at", "position",
-    "team__slug", "team__name", "team__rehearsal", "team__ended_at",
-)  # fmt: skip
-"""What a card says: nothing else is read, for an agent's instructions and its team's plan may be long."""
+
+class _Row(NamedTuple):
+    """What a card says, by the names of the columns: nothing else is read, and no model is made of it.
+
+    An agent's instructions and its team's plan may be long, and there may be hundreds of agents.
+    """
+
+    pk: int
+    team_id: int
+    name: str
+    role: str
+    model: str
+    plan_mode: bool
+    status: str
+    now_text: str
+    context_tokens: int | None
+    context_window: int | None
+    compacted_at: dt.datetime | None
+    used_tokens: int
+    cached_tokens: int
+    used_usd: Decimal
+    cost_known: bool
+    cost_partial: bool
+    last_event_at: dt.datetime | None
+    team__slug: str
+    team__name: str
+    team__rehearsal: bool
+    team__ended_at: dt.datetime | None
 
 
 @dataclass(frozen=True)
@@ -57,7 +78,7 @@ class OpenRun:
     @property
     def alive(self) -> bool:
         """Whether a worker holds a live lease on it."""
-        return _alive(self.status, self.silent_s)
+        return self.status is RunStatus.RUNNING and self.silent_s < LEASE_S
 
 
 @dataclass(frozen=True)
@@ -140,46 +161,33 @@ def ids_of_teams(team_ids: Collection[int]) -> dict[int, list[int]]:
 
 def open_runs(where: Q) -> list[tuple[int, int, OpenRun]]:
     """Return (agent id, team id, run) of the open runs that match; one query."""
-    rows = (
-        Run.objects.filter(where, status__in=[status.value for status in OPEN_RUN])
-        .annotate(silent_s=SILENT_S, due_in=F("due_at") - DatabaseNow(), **worktime.columns())
-        .values_list(
-            "agent_id",
-            "team_id",
-            "id",
-            "task_id",
-            "task__number",
-            "task__title",
-            "attempt",
-            "status",
-            "started_at",
-            "task__expected_min",
-            "task__expected_max",
-            "silent_s",
-            "stop_asked_at",
-            "due_in",
-            "last_step_at",
-            *worktime.COLUMNS,
-        )
+    found = Run.objects.filter(where, status__in=OPEN_RUNS).annotate(database_s=DatabaseNow(), **worktime.ADDED)
+    rows = found.values_list("agent_id", "team_id", *_OF_RUN, "stop_asked_at", "due_at", "last_step_at", *worktime.Facts._fields)
+    return [(agent_id, team_id, _open_run(row)) for agent_id, team_id, *row in rows]
+
+
+_OF_RUN = ("id", "task_id", "task__number", "task__title", "attempt", "task__expected_min", "task__expected_max")
+
+
+def _open_run(row: list[Any]) -> OpenRun:
+    id_, task_id, number, title, attempt, low, high, stop_asked_at, due_at, last_step_at, *columns = row
+    facts = worktime.Facts(*columns)
+    return OpenRun(
+        id=id_,
+        task_id=task_id,
+        task_number=number,
+        task_title=title,
+        attempt=attempt,
+        status=RunStatus(facts.status),
+        started_at=facts.started_at,
+        expected_min=low,
+        expected_max=high,
+        silent_s=facts.silent_s,
+        stopping=stop_asked_at is not None,
+        due=due_at <= facts.database_s,
+        last_step_at=last_step_at,
+        time=worktime.read(facts),
     )
-    return [(row[0], row[1], _open_run(row)) for row in rows]
-
-
-def _open_run(row: tuple[Any, ...]) -> OpenRun:
-    status = RunStatus(row[7])
-    time = worktime.read(*row[15:], alive=_alive(status, row[11]), began=row[8], ended=None)
-    words = dict(zip(_OF_RUN, row[2:12], strict=True)) | {"status": status}
-    return OpenRun(**words, stopping=row[12] is not None, due=row[13] <= 0, last_step_at=row[14], time=time)
-
-
-_OF_RUN = (
-    *("id", "task_id", "task_number", "task_title", "attempt", "status"),
-    *("started_at", "expected_min", "expected_max", "silent_s"),
-)
-
-
-def _alive(status: RunStatus, silent_s: float) -> bool:
-    return status is RunStatus.RUNNING and silent_s < LEASE_S
 
 
 def open_asks(where: Q) -> list[tuple[int | None, int | None, OpenAsk]]:
@@ -189,7 +197,8 @@ def open_asks(where: Q) -> list[tuple[int | None, int | None, OpenAsk]]:
     """
     words = ("id", "kind", "title", "opened_at", "parked", "decider")
     own = Decision.objects.filter(where, status=DecisionStatus.OPEN.value).order_by()
-    joined = Run.objects.filter(where, status=RunStatus.PENDING.value, waits_for__status=DecisionStatus.OPEN.value)
+    open_ = Run.objects.filter(where, status__in=OPEN_RUNS)
+    joined = open_.filter(status=RunStatus.PENDING.value, waits_for__status=DecisionStatus.OPEN.value)
     rows = own.values_list("agent_id", "task_id", *words).union(
         joined.values_list("agent_id", "task_id", *(f"waits_for__{word}" for word in words)), all=True
     )
@@ -200,7 +209,7 @@ def open_asks(where: Q) -> list[tuple[int | None, int | None, OpenAsk]]:
 
 
 def _cards(agents: QuerySet[Agent]) -> list[AgentCard]:
-    found = list(agents.select_related("team").only(*SHOWN))
+    found = [_Row(*row) for row in agents.values_list(*_Row._fields)]
     ids = [agent.pk for agent in found]
     runs = {agent_id: run for agent_id, _, run in open_runs(Q(agent_id__in=ids))}
     asks = {agent_id: ask for agent_id, _, ask in reversed(open_asks(Q(agent_id__in=ids)))}
@@ -210,15 +219,15 @@ def _cards(agents: QuerySet[Agent]) -> list[AgentCard]:
     return cards
 
 
-def _card(agent: Agent, run: OpenRun | None, ask: OpenAsk | None) -> AgentCard:
+def _card(agent: _Row, run: OpenRun | None, ask: OpenAsk | None) -> AgentCard:
     state, note = state_of(AgentStatus(agent.status), run, ask)
     return AgentCard(
         pk=agent.pk,
         team_id=agent.team_id,
-        team_slug=agent.team.slug,
-        team_name=agent.team.name,
-        team_ended=agent.team.ended_at is not None,
-        rehearsal=agent.team.rehearsal,
+        team_slug=agent.team__slug,
+        team_name=agent.team__name,
+        team_ended=agent.team__ended_at is not None,
+        rehearsal=agent.team__rehearsal,
         name=agent.name,
         role=agent.role,
         model=agent.model,

@@ -7,11 +7,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from tasks_app.domain.criteria import Proof, Result, read, unmet
-from tasks_app.domain.leases import LEASE_S
 from tasks_app.domain.statuses import OPEN_RUN, REASON_HELP, AgentStatus, Reason, RunStatus, TaskStatus
 from tasks_app.models import Agent, Dependency, Run, Task, TaskRule
 from tasks_app.selectors import shown, tasks, worktime
-from tasks_app.selectors.agents import SILENT_S
+from tasks_app.selectors.clock import DatabaseNow
 from tasks_app.selectors.look import once_of
 from tasks_app.selectors.states import ContextUse
 from tasks_app.selectors.tasks import Link, TaskCard
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     class Timed(TypedDict):
         """What is added to a run for its working time."""
 
-        silent_s: float
+        database_s: float
 
     TimedRun = WithAnnotations[Run, Timed]
 
@@ -187,7 +186,7 @@ def open_run(task_id: int) -> str | None:
 @once_of
 def of_task(task_id: int) -> list[Attempt]:
     """Return the attempts of a task, oldest first; one query."""
-    found = Run.objects.filter(task_id=task_id).annotate(silent_s=SILENT_S, **worktime.columns())
+    found = Run.objects.filter(task_id=task_id).annotate(database_s=DatabaseNow(), **worktime.ADDED)
     return [_attempt(run) for run in found.select_related("agent", "task").order_by("attempt")]
 
 
@@ -210,9 +209,7 @@ def members(team_id: int) -> list[Member]:
 
 def _attempt(run: "TimedRun") -> Attempt:
     cached, evidence = run.cache_read_tokens, (run.report or {}).get("evidence") or {}
-    alive = run.status == RunStatus.RUNNING and run.silent_s < LEASE_S
-    columns = (getattr(run, name) for name in worktime.COLUMNS)
-    time = worktime.read(*columns, alive=alive, began=run.started_at, ended=run.ended_at)
+    time = worktime.read(worktime.Facts(*(getattr(run, name) for name in worktime.Facts._fields)))
     left = unmet(run.task.criteria, evidence, {one.number: one for one in map(Result.load, run.proofs)})
     return Attempt(
         id=run.pk,

@@ -79,18 +79,13 @@ TEAM_WORD: Mapping[TeamState, str] = {
 URGENCY: Mapping[TeamState, int] = {state: position for position, state in enumerate(TeamState)}
 
 
-def with_state(tasks: QuerySet[Task]) -> "QuerySet[DerivedTask]":
-    """Return the tasks annotated with `state` (a `TaskState`), `stuck` (a dependency was cancelled), `reviewed_in` (number).
-
-    And with `took_s`: the working time of the attempt that completed it.
-    """
+def _state() -> Case:
     open_ones = Decision.objects.filter(task=OuterRef("pk"), status=DecisionStatus.OPEN.value)
     asked = open_ones.filter(decider=Decider.HUMAN.value)
     with_lead = open_ones.filter(decider=Decider.LEAD.value)
     joined = Run.objects.filter(task=OuterRef("pk"), status=RunStatus.PENDING.value, waits_for__status=DecisionStatus.OPEN.value)
-    needs = Dependency.objects.filter(task=OuterRef("pk"))
-    unmet = needs.exclude(needs__status=TaskStatus.COMPLETED.value)
-    state = Case(
+    unmet = Dependency.objects.filter(task=OuterRef("pk")).exclude(needs__status=TaskStatus.COMPLETED.value)
+    return Case(
         When(status=TaskStatus.COMPLETED.value, then=Value(TaskState.DONE.value)),
         When(status=TaskStatus.CANCELLED.value, then=Value(TaskState.CANCELLED.value)),
         When(Exists(asked) | Exists(joined.filter(waits_for__decider=Decider.HUMAN.value)), then=Value(TaskState.WAITING.value)),
@@ -100,14 +95,29 @@ def with_state(tasks: QuerySet[Task]) -> "QuerySet[DerivedTask]":
         default=Value(TaskState.QUEUED.value),
         output_field=CharField(),
     )
+
+
+def _reviewed_in() -> Subquery:
     review = Task.objects.filter(review_of=OuterRef("pk"), status__in=[TaskStatus.PENDING.value, TaskStatus.IN_PROGRESS.value])
+    return Subquery(review.order_by("number").values("number")[:1])
+
+
+def _took_s() -> Subquery:
     did = Run.objects.filter(task=OuterRef("pk"), status=RunStatus.COMPLETED.value)
-    return tasks.annotate(
-        state=state,
-        stuck=Exists(needs.filter(needs__status=TaskStatus.CANCELLED.value)),
-        reviewed_in=Subquery(review.order_by("number").values("number")[:1]),
-        took_s=Subquery(did.order_by("-attempt").values("worked_s")[:1]),
-    )
+    return Subquery(did.order_by("-attempt").values("worked_s")[:1])
+
+
+STATE, REVIEWED_IN, TOOK_S = _state(), _reviewed_in(), _took_s()
+STUCK = Exists(Dependency.objects.filter(task=OuterRef("pk"), needs__status=TaskStatus.CANCELLED.value))
+"""The expressions, made once: a good part of a short statement's time is their making."""
+
+
+def with_state(tasks: QuerySet[Task]) -> "QuerySet[DerivedTask]":
+    """Return the tasks annotated with `state` (a `TaskState`), `stuck` (a dependency was cancelled), `reviewed_in` (number).
+
+    And with `took_s`: the working time of the attempt that completed it.
+    """
+    return tasks.annotate(state=STATE, stuck=STUCK, reviewed_in=REVIEWED_IN, took_s=TOOK_S)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Count, Q
+from django.db.models import Count
 
 from tasks_app.domain.budget import PACE_MIN_S, Stand
 from tasks_app.domain.budget import of_team as budget_of_team
@@ -18,7 +18,7 @@ from tasks_app.models import Task, Team
 from tasks_app.selectors import agents, courses, inbox
 from tasks_app.selectors.agents import AgentCard
 from tasks_app.selectors.look import once
-from tasks_app.selectors.states import URGENCY, AgentState, TaskState, TeamState, with_state
+from tasks_app.selectors.states import STATE, STUCK, URGENCY, AgentState, TaskState, TeamState
 
 NOT_BEGUN = Course()
 
@@ -238,9 +238,11 @@ def counts(team_ids: Collection[int]) -> Mapping[int, Counts]:
     A turn of the lead agent that came to nothing is no task of the plan: it is not among the cancelled ones.
     """
     rows = (
-        with_state(Task.objects.filter(team_id__in=team_ids).exclude(type=TURN, status=TaskStatus.CANCELLED.value))
+        Task.objects.filter(team_id__in=team_ids)
+        .exclude(type=TURN, status=TaskStatus.CANCELLED.value)
+        .annotate(state=STATE)
         .values("team_id", "state")
-        .annotate(n=Count("pk"), n_stuck=Count("pk", filter=Q(stuck=True)))
+        .annotate(n=Count("pk"), n_stuck=Count("pk", filter=STUCK))
     )
     found: dict[int, dict[str, int]] = {}
     for row in rows.order_by():

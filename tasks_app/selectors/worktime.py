@@ -1,14 +1,13 @@
 """Working time: how long an attempt has worked over all its lives. To wait for the lead, or for a process, is no work."""
 
 import datetime as dt
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import (
     Case,
-    DurationField,
     Exists,
-    ExpressionWrapper,
     F,
     FloatField,
     OuterRef,
@@ -24,7 +23,7 @@ from django.utils import timezone
 from tasks_app.domain.leases import LEASE_S
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus
 from tasks_app.models import Decision
-from tasks_app.selectors.clock import DatabaseNow
+from tasks_app.selectors.clock import DatabaseNow, Seconds
 
 WAITS = ~Q(kind=DecisionKind.STALL.value)
 """The open decisions that a run cannot go on without. A stall is about a process: when that is gone, so is the question."""
@@ -56,12 +55,8 @@ def until_now() -> Any:
     return F("worked_s") + step
 
 
-COLUMNS = ("work_s", "asked_for", "asks", "joined_at")
-"""The annotations in the order of `read`."""
-
-
-def columns() -> dict[str, Any]:
-    """Return what `read` needs of a run, as annotations: its working time, for how long it has asked, and whether it asks now."""
+def _asked_s() -> Subquery:
+    """For how long a run has asked the lead in all, as an expression; null where it never did."""
     asked = Decision.objects.filter(WAITS, run_id=OuterRef("pk")).order_by().values("run_id")
     until = Case(
         When(status=DecisionStatus.ANSWERED.value, then="answered_at"),
@@ -69,33 +64,60 @@ def columns() -> dict[str, Any]:
         When(status=DecisionStatus.OPEN.value, then=Now()),
         default="run__ended_at",  # it was withdrawn, as a rule when its run ended
     )
-    lasted = Sum(ExpressionWrapper(until - F("opened_at"), output_field=DurationField()))
-    return {
-        "work_s": Case(When(status=RunStatus.RUNNING.value, then=until_now()), default=F("worked_s"), output_field=FloatField()),
-        "asked_for": Subquery(asked.annotate(lasted=lasted).values("lasted"), output_field=DurationField()),
-        "asks": asking(),
-        "joined_at": Case(When(waits_for__status=DecisionStatus.OPEN.value, then="waits_for__opened_at")),
-    }
+    return Subquery(asked.annotate(lasted=Sum(Seconds(until, F("opened_at")))).values("lasted"))
 
 
-def read(
-    work_s: float,
-    asked_for: dt.timedelta | None,
-    asks: bool,
-    joined_at: dt.datetime | None,
-    *,
-    alive: bool,
-    began: dt.datetime | None,
-    ended: dt.datetime | None,
-) -> Worktime:
-    """Return the working time of a run from `columns`. `alive`: a worker holds a live lease on it.
+ADDED: Mapping[str, Any] = {
+    "asked_s": _asked_s(),
+    "asks": asking(),
+    "joined": F("waits_for__status"),
+    "joined_at": F("waits_for__opened_at"),
+}
+"""What `Facts` needs beside a run's own columns, as annotations. Made once: most of a short statement's time is its making."""
 
-    Requests that were open at the same time count more than once in `asked_for`: it waited at most for what it has not worked.
+
+class Facts(NamedTuple):
+    """What tells the working time of a run: some of its columns, what is `ADDED` to them, and `DatabaseNow`."""
+
+    status: str
+    worked_s: float
+    lease_until: float
+    started_at: dt.datetime | None
+    ended_at: dt.datetime | None
+    database_s: float  # the clock of its lease
+    asked_s: float | None
+    asks: bool
+    joined: str | None  # state of the request of another run that it waits for
+    joined_at: dt.datetime | None
+
+    @property
+    def silent_s(self) -> float:
+        """Seconds since its last heartbeat; meaningful while it runs."""
+        return self.database_s - self.lease_until + LEASE_S
+
+    @property
+    def alive(self) -> bool:
+        """Whether a worker holds a live lease on it."""
+        return self.status == RunStatus.RUNNING and self.silent_s < LEASE_S
+
+    @property
+    def work_s(self) -> float:
+        """How long it has worked: as `until_now` says it, while it runs."""
+        if self.status != RunStatus.RUNNING or self.asks:
+            return self.worked_s
+        return self.worked_s + max(min(self.silent_s, LEASE_S), 0.0)
+
+
+def read(run: Facts) -> Worktime:
+    """Return the working time of a run.
+
+    Requests that were open at the same time count more than once in `asked_s`: it waited at most for what it has not worked.
     """
-    asked_s = (asked_for.total_seconds() if asked_for else 0.0) + span_s(joined_at)
-    waited_s = max(0.0, min(asked_s, span_s(began, ended) - work_s))
-    waiting = ended is None and (asks or joined_at is not None)
-    return Worktime(work_s, waited_s, working=alive and not waiting, waiting=waiting)
+    joined_at = run.joined_at if run.joined == DecisionStatus.OPEN else None
+    asked_s = (run.asked_s or 0.0) + span_s(joined_at)
+    waited_s = max(0.0, min(asked_s, span_s(run.started_at, run.ended_at) - run.work_s))
+    waiting = run.ended_at is None and (run.asks or joined_at is not None)
+    return Worktime(run.work_s, waited_s, working=run.alive and not waiting, waiting=waiting)
 
 
 def span_s(began: dt.datetime | None, ended: dt.datetime | None = None) -> float:

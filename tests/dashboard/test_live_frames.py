@@ -46,6 +46,13 @@ def test_a_frame_is_json_whatever_agents_write() -> None:
     frames.frame("", "", rest).encode()
 
 
+def test_a_frame_for_many_is_encoded_once_and_is_the_text_that_it_was() -> None:
+    said = frames.frame("a", "b", frames.tail({"x": "né · ☃"}, wait=None, events=[]))
+    assert said.encode("utf8") is said.encode("utf-8", "replace")
+    assert said.encode("utf8").decode() == said
+    assert said.encode("utf-16") == str(said).encode("utf-16")
+
+
 def test_a_frame_without_news_is_still_a_frame() -> None:
     assert json.loads(frames.frame("a", "b", frames.tail({}, wait=3, events=[]))) == {"prev": "a", "seq": "b", "wait": 3}
 

@@ -1,16 +1,20 @@
 """When the hub looks: fast blocks first, nothing starves, and frames take no more than their share of a core."""
 
+import asyncio
+import json
 import time
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from dashboard.live import hub as module
-from dashboard.live.client import Client, Ticket
+from dashboard.live.client import Client, Send, Ticket
 from dashboard.live.hub import Hub
 from dashboard.live.listener import Hint
-from dashboard.live.orders import Admitted, Shown, View
+from dashboard.live.orders import Admitted, News, Shown, View
 from dashboard.live.pace import Pace
+from dashboard.live.rooms import Rooms
 
 VIEW = View("team", "atlas", frozenset({1}), frozenset())
 
@@ -76,3 +80,34 @@ def test_a_frame_that_costs_much_lets_the_next_one_wait_but_not_for_ever(monkeyp
     assert hub._rested() == pytest.approx(100.2)
     spent[0] = 20.0
     assert hub._rested() == pytest.approx(100.8)
+
+
+async def test_pages_that_stand_at_the_same_place_are_sent_one_text_and_others_their_own() -> None:
+    sent: dict[str, list[str]] = {"early": [], "late": [], "far": []}
+    rooms = Rooms(Pace())
+    rooms.known = {1: 3}
+    clients = {name: Client(Ticket("s", "team", "atlas", "1:3"), _into(texts), Pace()) for name, texts in sent.items()}
+    for one in clients.values():
+        rooms.admit(one, Admitted(VIEW, Shown(()), News(Shown(()), {})))
+    clients["far"].cursor = "1:2"
+    rooms.known = {1: 4}
+    rooms.tell(VIEW, News(Shown(()), {"a": "<p>x</p>"}))
+    await _pumped(clients.values())
+    early, late, far = (texts[-1] for texts in sent.values())
+    assert early is late
+    assert [json.loads(text)["prev"] for text in (early, far)] == ["1:3", "1:2"]
+    assert json.loads(far)["html"] == {"a": "<p>x</p>"}
+
+
+def _into(texts: list[str]) -> Send:
+    async def send(message: dict[str, Any]) -> None:
+        texts.append(message["text"])
+
+    return send
+
+
+async def _pumped(clients: Iterable[Client]) -> None:
+    pumps = [asyncio.ensure_future(one.pump()) for one in clients]
+    await asyncio.sleep(0)
+    for pump in pumps:
+        pump.cancel()

@@ -1,9 +1,16 @@
 """What pages say of an attempt's time: what it worked, and what it waited for the lead."""
 
-import pytest
+import datetime as dt
 
+import pytest
+from django.db.models import F
+
+from tasks_app.domain.leases import LEASE_S
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus
-from tasks_app.selectors import agents, attempts, tasks
+from tasks_app.models import Run
+from tasks_app.selectors import agents, attempts, tasks, worktime
+from tasks_app.selectors.clock import Seconds
+from tasks_app.services.clock import now_s
 from tests import factories as make
 
 pytestmark = pytest.mark.django_db
@@ -63,3 +70,23 @@ def test_an_ended_attempt_keeps_what_it_worked_and_waited():
     )
     found = attempts.of_task(run.task_id)[0]
     assert (found.worked_s, found.waited_s, found.time.working, found.time.waiting) == (120, about(300), False, False)
+
+
+@pytest.mark.parametrize("silent_s", [-5, 6, 100])
+@pytest.mark.parametrize("asks", [False, True])
+def test_what_a_page_adds_up_is_what_the_database_stores(silent_s, asks):
+    run = make.RunFactory(started_at=make.ago(minutes=16), worked_s=240)
+    if asks:
+        make.DecisionFactory(run=run, opened_at=make.ago(minutes=1))
+    Run.objects.update(lease_until=now_s() + LEASE_S - silent_s)
+    stored = Run.objects.annotate(until_now=worktime.until_now()).values_list("until_now", flat=True).get()
+    assert attempts.of_task(run.task_id)[0].time.worked_s == pytest.approx(stored, abs=0.5)
+    assert stored == about(240 if asks else 240 + min(max(silent_s, 0), LEASE_S))
+
+
+def test_seconds_between_moments_are_told_to_the_millisecond():
+    run = make.RunFactory(started_at=make.ago(minutes=10), ended=True)
+    since = run.started_at
+    Run.objects.update(ended_at=since + dt.timedelta(days=400, seconds=1, milliseconds=7), stop_asked_at=None)
+    row = Run.objects.annotate(lasted=Seconds(F("ended_at"), F("started_at")), never=Seconds(F("stop_asked_at"), F("started_at")))
+    assert row.values_list("lasted", "never").get() == (pytest.approx(400 * 86400 + 1.007, abs=0.002), None)
