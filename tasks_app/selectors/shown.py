@@ -3,29 +3,34 @@
 from typing import Any
 
 from tasks_app.domain.events import EventKind
-from tasks_app.domain.statuses import RunStatus, TaskStatus
+from tasks_app.domain.statuses import TaskStatus
 from tasks_app.models import Event, Run, Task
 
 BACK = (EventKind.TASK_REOPENED.value, EventKind.CHECKPOINT_RESTORED.value)
+FILES = (EventKind.FILES_REWOUND.value, EventKind.FILES_REWIND_UNDONE.value)
 
 
 def last(task: Task) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return what came of proving its criteria last, and the report of the latest attempt; nothing where that was undone."""
-    run = Run.objects.filter(task=task).order_by("-attempt").only("report", "proofs", "status", "ended_at").first()
+    run = Run.objects.filter(task=task).order_by("-attempt").only("report", "proofs", "ended_at").first()
     if run is None or _undone(task, run):
         return [], {}
     return run.proofs, run.report or {}
 
 
 def _undone(task: Task, run: Run) -> bool:
-    """It was reopened, or put back to a checkpoint, after the attempt that did it: what was true then must be shown anew.
+    """The task was reopened or put back to a checkpoint after the attempt, or its files were: what was true must be shown anew.
 
-    Work that a reviewer sent back, or whose review was given up, stays as it was shown.
+    Work that a reviewer sent back, or whose review was given up, stays as it was shown; so does that of files that came back.
     """
-    if task.status != TaskStatus.PENDING.value or run.status != RunStatus.COMPLETED.value or run.ended_at is None:
+    if task.status != TaskStatus.PENDING.value or run.ended_at is None:
         return False
-    events = Event.objects.filter(team_id=task.team_id, kind__in=BACK, at__gte=run.ended_at)
-    return any(
-        task.label in data.get("tasks", ()) if kind == EventKind.CHECKPOINT_RESTORED.value else number == task.number
-        for kind, number, data in events.values_list("kind", "task_number", "data")
-    )
+    events = Event.objects.filter(team_id=task.team_id, kind__in=(*BACK, *FILES), at__gte=run.ended_at).order_by("seq")
+    gone = mine = False
+    for kind, number, data in events.values_list("kind", "task_number", "data"):
+        if kind in FILES:
+            mine = number == task.number if kind == EventKind.FILES_REWOUND.value else mine
+            gone = not gone if mine else gone  # the last rewind can be undone, and that undone again
+        elif task.label in data.get("tasks", ()) if kind == EventKind.CHECKPOINT_RESTORED.value else number == task.number:
+            return True
+    return gone

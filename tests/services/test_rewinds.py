@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tasks_app.domain.errors import Conflict, Invalid, NotFound, Stale
-from tasks_app.models import Event, Run, Step, Team
+from tasks_app.models import Event, Run, Step, Task, Team
+from tasks_app.selectors import shown
 from tasks_app.services import actions, context, forks, restores, rewinds, runs, scheduling, snapshots, steps
 from tests.services import world
 from tests.services.forking import Tried, tried
@@ -29,10 +30,10 @@ AFTER = {"a.txt": "after", "new/b.txt": "b"}
 
 
 def test_the_preview_shows_what_would_change_and_changes_nothing(one: Tried) -> None:
-    shown = rewinds.preview(one.run.pk, at=1)
-    assert shown.files == ("a.txt", "new/b.txt")
-    assert "2 files changed" in shown.summary
-    assert "-after" in shown.patch
+    looked = rewinds.preview(one.run.pk, at=1)
+    assert looked.files == ("a.txt", "new/b.txt")
+    assert "2 files changed" in looked.summary
+    assert "-after" in looked.patch
     assert files(one) == AFTER
 
 
@@ -46,6 +47,20 @@ def test_the_files_go_back_and_what_was_there_can_be_had_again(one: Tried) -> No
     assert files(one) == AFTER | {"c.txt": "made by hand"}
     rewinds.undo(one.crew.team.pk, actor=ME)
     assert files(one) == {"a.txt": "before"}, "undone twice is done again"
+
+
+def test_what_a_failed_attempt_had_shown_is_not_shown_any_more_when_its_files_are_gone(one: Tried) -> None:
+    task = one.run.task
+    Task.objects.filter(pk=task.pk).update(status="pending", failed=True)
+    Run.objects.filter(pk=one.run.pk).update(status="failed", report={"evidence": {"1": "seen"}}, ended_at=world.now())
+    task.refresh_from_db()
+    assert shown.last(task)[1] == {"evidence": {"1": "seen"}}
+    rewinds.rewind(one.run.pk, at=1, seen=rewinds.preview(one.run.pk, at=1).seen, actor=ME)
+    assert shown.last(task) == ([], {})
+    rewinds.undo(one.crew.team.pk, actor=ME)
+    assert shown.last(task)[1], "they are back"
+    rewinds.undo(one.crew.team.pk, actor=ME)
+    assert shown.last(task) == ([], {})
 
 
 def test_a_preview_of_files_that_have_changed_since_is_refused(one: Tried) -> None:
