@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -63,11 +64,25 @@ def lost_calls(run_id: str, session_id: str) -> list[LostCall]:
         return []
     came = mine.filter(kind=StepKind.TOOL_RESULT.value, tool_use_id__in=[call.tool_use_id for call in calls])
     results = {step.tool_use_id: step for step in came if carried_out(step.text, is_error=bool(step.data.get("is_error")))}
-    lines = TranscriptEntry.objects.filter(session_id=session_id, subpath="").order_by("-pk").values_list("entry", flat=True)
-    known = "\n".join(lines[:LATEST_LINES])
+    known = "\n".join(_conversation(session_id))
     return [
         _lost(call, results.get(call.tool_use_id)) for call in calls if _is_lost(call, known, came=call.tool_use_id in results)
     ]
+
+
+def _conversation(session_id: str) -> Iterator[str]:
+    """Yield the latest lines of a session that a process which goes on reads.
+
+    A line whose parent was lost (a disk that was full for a moment) is none of them, nor is any that follows from it.
+    """
+    stored = TranscriptEntry.objects.filter(session_id=session_id, subpath="").exclude(uuid=None)
+    latest = [(line, json.loads(line)) for line in stored.order_by("-pk").values_list("entry", flat=True)[:LATEST_LINES]][::-1]
+    parents = {str(entry.get("parentUuid") or "") for _, entry in latest} - {str(entry["uuid"]) for _, entry in latest}
+    reached = {"", *stored.filter(uuid__in=parents).values_list("uuid", flat=True)}
+    for line, entry in latest:
+        if str(entry.get("parentUuid") or "") in reached:
+            reached.add(str(entry["uuid"]))
+            yield line
 
 
 def _is_lost(call: Step, known: str, *, came: bool) -> bool:

@@ -85,3 +85,26 @@ def test_a_parked_request_whose_call_the_transcript_lost_is_told_with_its_answer
     prompt = Scripted.specs[0].prompt
     assert "[crewdesk:repeat toolu_1]" in prompt
     assert [call.input for call in lost_calls.read(prompt)] == ['{"command": "mkdir a"}']
+
+
+def test_what_follows_from_a_line_that_was_lost_is_lost_too_for_no_process_reads_it(crew):
+    """Seen with a disk that was full for a moment: the result of a call was stored, the call itself was not."""
+    held = crew.claim()
+
+    async def parks(given, port):
+        await port.note_session(given.new_session_id)
+        place = {"project_key": "p", "session_id": given.new_session_id}
+        cut_off = {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True, "content": "The user doesn't want to"}
+        orphan = {"type": "user", "uuid": "3", "parentUuid": "2", "message": {"content": [cut_off]}}
+        follows = {"type": "user", "uuid": "4", "parentUuid": "3", "message": {"content": "toolu_1"}}
+        await port.session_store.append(place, [told(given, uuid="1"), orphan, follows])
+        await port.emit([bash("toolu_1", "mkdir a")])
+        port._grace_s = 0
+        with pytest.raises(Parked):
+            await port.ask(world.ask())
+        return Outcome(OutcomeKind.PARKED, Reason.PARKED)
+
+    drive_on(held, parks)
+    world.answer(Decision.objects.get(), "allow")
+    drive_on(world.take(held.id), done())
+    assert [call.id for call in lost_calls.read(Scripted.specs[0].prompt)] == ["toolu_1"]
