@@ -3,7 +3,7 @@
 import difflib
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import nh3
 from django import template
@@ -157,6 +157,10 @@ def as_diff(lines: Sequence[DiffLine]) -> SafeString:
     return format_html_join("", "<{0}>{1}{2}\n</{0}>", ((tags.get(sign, "span"), sign, text) for sign, text in lines))
 
 
+WITH_REASON: Final = frozenset({"Bash", "Agent", "Task"})
+"""Tools whose input has a `description` in which the agent says what the call is for."""
+
+
 class Call(NamedTuple):
     """A tool call for people: what to show large, how it is named, and the rest of the input."""
 
@@ -180,6 +184,17 @@ def call_of(payload: Mapping[str, Any]) -> Call:
     if path and isinstance(given.get("content"), str):
         return Call(f"New content of {path}", given["content"], None, _without(given, "file_path", "content"))
     return Call("Input", pretty(given), None, {})
+
+
+@register.filter
+def reason_of(payload: Mapping[str, Any]) -> str:
+    """Return what the agent itself says its call is for; empty where the tool takes no such word.
+
+    Claude Code's own subtitle (`description` beside the input) is no reason: for a file it is the file's name.
+    """
+    given = payload.get("input")
+    reason = given.get("description") if isinstance(given, Mapping) and payload.get("tool") in WITH_REASON else ""
+    return reason if isinstance(reason, str) else ""
 
 
 def _without(given: Mapping[str, Any], *names: str) -> dict[str, Any]:
