@@ -29,23 +29,24 @@ GONE = "There is no such agent, or you have no access to it."
 def agent(request: HttpRequest, pk: int) -> HttpResponse:
     """Show an agent and the transcript of one of its runs: the open or else the newest one, or the one asked for (`run`)."""
     page = Page.open(request, "agent", str(pk))
-    return _render(page, _find(page, pk))
+    return render(page, find(page, pk))
 
 
 @post_only
 def act(request: HttpRequest, pk: int) -> HttpResponse:
     """Stop an agent, or let it work again."""
     page = Page.open(request, "agent", str(pk))
-    card = _find(page, pk, act=True)
+    card = find(page, pk, act=True)
     return perform(
         request,
         lambda: choose(request, _acts(card, page.viewer.actor))(),
         done=lambda: redirect("agent", pk),
-        refused=lambda problem: _render(page, card, problem=problem),
+        refused=lambda problem: render(page, card, problem=problem),
     )
 
 
-def _find(page: Page, pk: int, *, act: bool = False) -> AgentCard:
+def find(page: Page, pk: int, *, act: bool = False) -> AgentCard:
+    """Return the agent; raises `NotFound` where there is none that this person sees, `Forbidden` where it may not `act`."""
     card = selector.by_ids([pk]).get(pk)
     if card is None or not page.viewer.can_see(card.team_id):
         raise NotFound(GONE)
@@ -65,7 +66,10 @@ def _acts(card: AgentCard, actor: str) -> dict[str, Act]:
     return {"stop": stop, "resume": resume}
 
 
-def _render(page: Page, card: AgentCard, *, problem: DomainError | None = None) -> HttpResponse:
+def render(
+    page: Page, card: AgentCard, *, problem: DomainError | None = None, posted: dict[str, Any] | None = None
+) -> HttpResponse:
+    """Return the page of an agent; with `problem` and `posted` for a form that was refused."""
     get = page.request.GET
     runs = steps.heads(card.pk)
     newest = next((head for head in runs if head.open), runs[0] if runs else None)
@@ -88,5 +92,6 @@ def _render(page: Page, card: AgentCard, *, problem: DomainError | None = None) 
         "filters": [("", "All"), ("tools", "Tools"), ("text", "Text"), ("errors", "Errors")],
         "transcript": Transcript().block(run.id, only, upto, card.team_id, find) if run else None,
         "messages_block": Messages().block(card.team_id, card.pk),
+        "posted": posted,
     }
     return page.render("pages/agent.html", context, problem=problem)

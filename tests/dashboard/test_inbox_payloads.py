@@ -92,3 +92,10 @@ def test_a_command_is_shown_with_the_reason_of_its_agent(shown):
     assert "The agent’s reason “Rebuild from scratch”" in words_of(
         shown(DecisionKind.PERMISSION, make.PAYLOADS[DecisionKind.PERMISSION])
     )
+
+
+def test_a_plan_in_its_second_version_shows_what_changed(shown):
+    html = html_of(shown(DecisionKind.PLAN, {"plan": "a\nc", "version": 2, "previous": "a\nb"}))
+    assert "Version 2 of the plan" in html
+    assert "<ins>+c </ins>" in html
+    assert "<del>-b </del>" in html
