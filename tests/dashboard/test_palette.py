@@ -96,7 +96,6 @@ def test_undo_follow_and_more_have_a_key(real_desk: RealDesk, page: Page) -> Non
     page.keyboard.press("Escape")
     page.goto(f"{url}/agents/{world['agent']}/")
     live(page)
-    page.wait_for_timeout(300)  # the page has scrolled to the newest step
     expect(page.locator("#follow")).to_have_text("Follow: on")
     page.keyboard.press("f")
     expect(page.locator("#follow")).to_have_text("Follow: off")
