@@ -14,6 +14,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
+from tasks_app.domain.lost_calls import carried_out
 from tasks_app.domain.statuses import StepKind
 from tasks_app.domain.text import clean, cut, mask_json, mask_secrets, one_line, strip_ansi
 from tasks_app.selectors.steps import StepLine
@@ -219,6 +220,12 @@ def speaker(line: StepLine) -> str:
         return name if line.kind is StepKind.TOOL_CALL else f"{name} →"
     origin = one_line(str(line.data.get("from", "")), 30)
     return f"{SPEAKER[line.kind]} ({origin})" if origin and line.kind is StepKind.PROMPT else SPEAKER[line.kind]
+
+
+@register.filter
+def cut_off(line: StepLine) -> bool:
+    """Whether a result only says that its call was interrupted, which Claude Code words as a refusal of the user."""
+    return not carried_out(line.text, is_error=line.failed)
 
 
 @register.filter

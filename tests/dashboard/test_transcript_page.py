@@ -76,6 +76,20 @@ def test_what_is_not_there_says_so_and_every_link_keeps_the_words(desk, run):
     assert 'value="no &amp; such"' in html_of(page)
 
 
+REJECTED = "The user doesn't want to proceed with this tool use. STOP what you are doing."
+
+
+@pytest.mark.parametrize(
+    ("text", "is_error", "said"), [(REJECTED, True, True), (REJECTED, False, False), ("The lead denied it.", True, False)]
+)
+def test_a_call_that_was_interrupted_is_not_shown_as_refused_by_somebody(desk, run, text, is_error, said):
+    make.StepFactory(run=run, seq=52, kind="tool_result", text=text, data={"is_error": is_error}, tool_use_id="t")
+    Run.objects.filter(pk=run.pk).update(last_seq=52)
+    shown = words(desk, run)
+    assert ("cut off: the turn was interrupted before this was done (parked or stopped); nobody refused it" in shown) is said
+    assert text.split(".")[0].replace("'", "&#x27;") in shown
+
+
 def test_an_agent_that_has_just_begun_is_not_quiet_for_what_it_did_before(desk, team):
     began = make.RunFactory(task__team=team, agent__team=team, lease_until=time.time() + 60)
     type(began).objects.filter(pk=began.pk).update(started_at=make.ago(minutes=1))
