@@ -29,14 +29,14 @@ GONE = "There is no such agent, or you have no access to it."
 def agent(request: HttpRequest, pk: int) -> HttpResponse:
     """Show an agent and the transcript of one of its runs: the open or else the newest one, or the one asked for (`run`)."""
     page = Page.open(request, "agent", str(pk))
-    return render(page, find(page, pk))
+    return render(page, _find(page, pk))
 
 
 @post_only
 def act(request: HttpRequest, pk: int) -> HttpResponse:
     """Stop an agent, or let it work again."""
     page = Page.open(request, "agent", str(pk))
-    card = find(page, pk, act=True)
+    card = _find(page, pk, act=True)
     return perform(
         request,
         lambda: choose(request, _acts(card, page.viewer.actor))(),
@@ -45,8 +45,7 @@ def act(request: HttpRequest, pk: int) -> HttpResponse:
     )
 
 
-def find(page: Page, pk: int, *, act: bool = False) -> AgentCard:
-    """Return the agent; raises `NotFound` where there is none that this person sees, `Forbidden` where it may not `act`."""
+def _find(page: Page, pk: int, *, act: bool = False) -> AgentCard:
     card = selector.by_ids([pk]).get(pk)
     if card is None or not page.viewer.can_see(card.team_id):
         raise NotFound(GONE)

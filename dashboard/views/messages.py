@@ -17,6 +17,7 @@ from dashboard.views.act import Act, choose, perform
 from dashboard.views.page import Page
 from tasks_app.domain.errors import DomainError
 from tasks_app.domain.messaging import EVERYONE, Priority, Receipt
+from tasks_app.selectors import agents as cards
 from tasks_app.selectors import attempts, crew
 from tasks_app.selectors import messages as reading
 from tasks_app.selectors.messages import Wanted
@@ -58,9 +59,9 @@ def send(request: HttpRequest, slug: str) -> HttpResponse:
     def refused(problem: DomainError) -> HttpResponse:
         if back == HERE:
             return _render(page, found, problem=problem)
-        if agent := _number(back):
-            own = Page.open(request, "agent", str(agent))
-            return agents.render(own, agents.find(own, agent), problem=problem, posted=_posted(request))
+        card = cards.by_ids([_number(back)]).get(_number(back))
+        if card is not None and card.team_id == found.pk:
+            return agents.render(Page.open(request, "agent", str(card.pk)), card, problem=problem, posted=_posted(request))
         return teams.render(page, found, Filter(), problem=problem, posted=_posted(request))
 
     return perform(request, write, done=done, refused=refused)
