@@ -6,7 +6,6 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect
-from django.urls import Resolver404, resolve
 
 from dashboard.views import errors
 from tasks_app.domain.errors import DomainError
@@ -42,11 +41,6 @@ def post_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
             return view(request, *args, **kwargs)
         if request.method not in ("GET", "HEAD"):
             return HttpResponseNotAllowed(["POST"])
-        parent = request.path.rstrip("/").rsplit("/", 1)[0] + "/"
-        try:
-            resolve(parent)
-        except Resolver404:
-            parent = "/"
-        return redirect(parent)
+        return redirect(errors.parent(request.path))
 
     return inner

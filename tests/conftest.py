@@ -46,7 +46,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(
         key=lambda item: (
             (item.get_closest_marker("chaos") is None) == beside_others,
-            any(item.get_closest_marker(name) for name in ("engine", "browser")) != beside_others,
+            any(item.get_closest_marker(name) for name in ("engine", "browser", "files")) != beside_others,
         )
     )
 

@@ -8,11 +8,18 @@ from django.http import QueryDict
 
 from dashboard.forms import fields
 from dashboard.forms.fields import MAX_TEXT
+from tasks_app.decision_kinds import plan
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.statuses import DecisionKind
 from tasks_app.domain.text import clean
 
 NEEDS_CONFIRMATION = frozenset({"allow", "allow_rule"})
+
+UNCHANGED = (
+    "Press “Approve with changes”, or take your changes back.",
+    "Press “Approve with changes”, or take your changes back and say in the comments what to change.",
+)
+"""What to do about a plan whose text was edited, when it is approved as it was or sent back."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,10 @@ def read(kind: DecisionKind, payload: Mapping[str, Any], post: QueryDict) -> Ans
     note = fields.text(post, "note")
     data, posted = READERS.get(kind, _nothing)(payload, post)
     answer = Answer(choice, note, data, _version(post), post.get("payload_hash", "")[:64], {**posted, "note": note})
+    if kind is DecisionKind.PLAN and choice != "approve_changes" and data["plan"] and plan.changed(data["plan"], payload):
+        raise Invalid(
+            "You changed the plan, and this button would not send your text. " + UNCHANGED[choice == "revise"], field="plan"
+        )
     if kind is DecisionKind.PERMISSION and choice in NEEDS_CONFIRMATION and _risky(payload) and not post.get("confirm"):
         raise Invalid("This call is risky: confirm it with the second button.", field="choice")
     return answer

@@ -27,8 +27,8 @@ LIMITS = (
     Limit("budget_usd", "Budget of the team", "US dollars", ("budget", "usd")),
     Limit("parallel", "Agents at once", "1 to 64", ("limits", "parallel"), whole=True),
     Limit("attempts", "Attempts per task", "1 to 20", ("limits", "attempts"), whole=True),
-    Limit("run_minutes", "Time of one attempt", "minutes of work", ("limits", "minutes")),
-    Limit("run_usd", "Budget of one attempt", "US dollars", ("limits", "run_budget", "usd")),
+    Limit("run_minutes", "Time per attempt", "minutes of work", ("limits", "minutes")),
+    Limit("run_usd", "Budget per attempt", "US dollars", ("limits", "run_budget", "usd")),
 )
 FIELDS = tuple(one.name for one in LIMITS)
 

@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from django.http import HttpRequest
@@ -45,24 +45,33 @@ class Given:
         return hashlib.sha256(repr((self.text, self.base, self.rehearsal, sorted(self.limits.items()))).encode()).hexdigest()
 
 
-def read(request: HttpRequest) -> Given:
-    """Return what was posted; a chosen file takes the place of the text. Raises `TooLarge` or `Invalid`."""
-    file = request.FILES.get("file")
-    if file is not None:
-        if (file.size or 0) > MAX_PLAN:
-            raise TooLarge(f"The plan has {file.size:,} bytes; at most {MAX_PLAN:,} are taken.", field="file")
-        text = _decoded(file.read())
-    else:
-        text = request.POST.get("plan", "")
-    if len(text) > MAX_PLAN:
-        raise TooLarge(f"The plan has {len(text):,} characters; at most {MAX_PLAN:,} are taken.", field="plan")
+def typed(request: HttpRequest) -> Given:
+    """Return what stands in the fields of the form, whatever becomes of a chosen file."""
     return Given(
-        text=clean(text).replace("\r\n", "\n"),
+        text=_lines(request.POST.get("plan", "")),
         base=clean(request.POST.get("base", "")).strip()[:1000],
         rehearsal=bool(request.POST.get("rehearsal")),
         checked=request.POST.get("checked", "")[:64],
         limits=limits.read(request.POST),
     )
+
+
+def chosen(request: HttpRequest, given: Given) -> Given:
+    """Return the same with the text of the chosen file in the place of what was typed. Raises `TooLarge` or `Invalid`."""
+    file = request.FILES.get("file")
+    if file is None:
+        if len(given.text) > MAX_PLAN:
+            raise TooLarge(f"The plan has {len(given.text):,} characters; at most {MAX_PLAN:,} are taken.", field="plan")
+        return given
+    if (file.size or 0) > MAX_PLAN:
+        raise TooLarge(f"The file has {file.size:,} bytes; at most {MAX_PLAN:,} are taken.", field="file")
+    if not file.size:
+        raise Invalid("The file is empty. Choose another one.", field="file")
+    return replace(given, text=_lines(_decoded(file.read())))
+
+
+def _lines(text: str) -> str:
+    return clean(text).replace("\r\n", "\n")
 
 
 def check(given: Given) -> tuple[Plan, Source]:

@@ -54,13 +54,18 @@ COST_PARTIAL = "A process ended before it reported what its last turn cost. Its 
 @register.filter
 def cost(value: Decimal | None, partial: bool) -> str:
     """`$4.62`, or `at least $4.62` where a process ended before it could report what its last turn cost."""
-    return f"at least {usd(value)}" if partial and value is not None else usd(value)
+    return _least("at least ", value) if partial and value is not None else usd(value)
 
 
 @register.filter
 def cost_short(value: Decimal | None, partial: bool) -> str:
     """The same where there is little room: `≥ $4.62`."""
-    return f"≥ {usd(value)}" if partial and value is not None else usd(value)
+    return _least("≥ ", value) if partial and value is not None else usd(value)
+
+
+def _least(word: str, value: Decimal) -> str:
+    """Less than a cent is said to a tenth of one: "at least less than a cent" says nothing."""
+    return f"{word}${max(value, Decimal('0.001')):.3f}" if 0 < value < Decimal("0.01") else f"{word}{usd(value)}"
 
 
 @register.filter

@@ -92,7 +92,9 @@ def context_meter(use: ContextUse | None, name: str) -> SafeString:
 
 @register.simple_tag
 def working(time: Worktime, low: float, high: float, state: str = "open") -> SafeString:
-    """`27 min 42 s of 5–30 min`; past it `33 min 12 s · over by 3 min 12 s`; `ended` early `2 min 10 s · short, check result`.
+    """`27 min 42 s of 5–30 min`; past it `33 min 12 s · over by 3 min 12 s`.
+
+    `ended` with a result, but early: `2 min 10 s · short, check result`.
 
     Working time: it stands still while the agent waits. Ticks while it works.
     """

@@ -3,7 +3,7 @@
 import difflib
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import nh3
 from django import template
@@ -14,6 +14,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
+from tasks_app.domain.lost_calls import carried_out
 from tasks_app.domain.statuses import StepKind
 from tasks_app.domain.text import clean, cut, mask_json, mask_secrets, one_line, strip_ansi
 from tasks_app.selectors.steps import StepLine
@@ -157,6 +158,10 @@ def as_diff(lines: Sequence[DiffLine]) -> SafeString:
     return format_html_join("", "<{0}>{1}{2}\n</{0}>", ((tags.get(sign, "span"), sign, text) for sign, text in lines))
 
 
+WITH_REASON: Final = frozenset({"Bash", "Agent", "Task"})
+"""Tools whose input has a `description` in which the agent says what the call is for."""
+
+
 class Call(NamedTuple):
     """A tool call for people: what to show large, how it is named, and the rest of the input."""
 
@@ -182,6 +187,17 @@ def call_of(payload: Mapping[str, Any]) -> Call:
     return Call("Input", pretty(given), None, {})
 
 
+@register.filter
+def reason_of(payload: Mapping[str, Any]) -> str:
+    """Return what the agent itself says its call is for; empty where the tool takes no such word.
+
+    Claude Code's own subtitle (`description` beside the input) is no reason: for a file it is the file's name.
+    """
+    given = payload.get("input")
+    reason = given.get("description") if isinstance(given, Mapping) and payload.get("tool") in WITH_REASON else ""
+    return reason if isinstance(reason, str) else ""
+
+
 def _without(given: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: value for name, value in given.items() if name not in names}
 
@@ -204,6 +220,12 @@ def speaker(line: StepLine) -> str:
         return name if line.kind is StepKind.TOOL_CALL else f"{name} →"
     origin = one_line(str(line.data.get("from", "")), 30)
     return f"{SPEAKER[line.kind]} ({origin})" if origin and line.kind is StepKind.PROMPT else SPEAKER[line.kind]
+
+
+@register.filter
+def cut_off(line: StepLine) -> bool:
+    """Whether a result only says that its call was interrupted, which Claude Code words as a refusal of the user."""
+    return not carried_out(line.text, is_error=line.failed)
 
 
 @register.filter

@@ -29,7 +29,7 @@ GONE = "There is no such agent, or you have no access to it."
 def agent(request: HttpRequest, pk: int) -> HttpResponse:
     """Show an agent and the transcript of one of its runs: the open or else the newest one, or the one asked for (`run`)."""
     page = Page.open(request, "agent", str(pk))
-    return _render(page, _find(page, pk))
+    return render(page, _find(page, pk))
 
 
 @post_only
@@ -41,7 +41,7 @@ def act(request: HttpRequest, pk: int) -> HttpResponse:
         request,
         lambda: choose(request, _acts(card, page.viewer.actor))(),
         done=lambda: redirect("agent", pk),
-        refused=lambda problem: _render(page, card, problem=problem),
+        refused=lambda problem: render(page, card, problem=problem),
     )
 
 
@@ -65,7 +65,10 @@ def _acts(card: AgentCard, actor: str) -> dict[str, Act]:
     return {"stop": stop, "resume": resume}
 
 
-def _render(page: Page, card: AgentCard, *, problem: DomainError | None = None) -> HttpResponse:
+def render(
+    page: Page, card: AgentCard, *, problem: DomainError | None = None, posted: dict[str, Any] | None = None
+) -> HttpResponse:
+    """Return the page of an agent; with `problem` and `posted` for a form that was refused."""
     get = page.request.GET
     runs = steps.heads(card.pk)
     newest = next((head for head in runs if head.open), runs[0] if runs else None)
@@ -88,5 +91,6 @@ def _render(page: Page, card: AgentCard, *, problem: DomainError | None = None) 
         "filters": [("", "All"), ("tools", "Tools"), ("text", "Text"), ("errors", "Errors")],
         "transcript": Transcript().block(run.id, only, upto, card.team_id, find) if run else None,
         "messages_block": Messages().block(card.team_id, card.pk),
+        "posted": posted,
     }
     return page.render("pages/agent.html", context, problem=problem)

@@ -8,6 +8,7 @@ from django.core.exceptions import RequestDataTooBig
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.urls import Resolver404, resolve
 
 WORDS: dict[int, tuple[str, str]] = {
     400: ("This request cannot be read", "Something in it is damaged. Go back and try again."),
@@ -34,7 +35,18 @@ def page(request: HttpRequest, status: int, *, message: str = "") -> HttpRespons
     """Return the error page of a status. `message` says more exactly what happened and what to do, and takes the words' place."""
     title, hint = WORDS.get(status, WORDS[400 if status < 500 else 500])
     context = {"title": title, "words": message or hint, "hint": hint if message and status >= 500 else "", "status": status}
+    context["back"] = parent(request.path) if status == 413 else ""
     return render(request, "pages/error.html", context, status=status)
+
+
+def parent(path: str) -> str:
+    """Return the page to which the address of a form belongs: `/teams/new/` of `/teams/new/plan/`; `/` where there is none."""
+    above = path.rstrip("/").rsplit("/", 1)[0] + "/"
+    try:
+        resolve(above)
+    except Resolver404:
+        return "/"
+    return above
 
 
 @login_not_required

@@ -22,6 +22,7 @@ from dashboard.views.page import Page
 from tasks_app.decision_kinds.registry import choice_word
 from tasks_app.domain.errors import DomainError, NotFound
 from tasks_app.domain.statuses import DecisionKind
+from tasks_app.domain.text import closed
 from tasks_app.selectors import inbox as selector
 from tasks_app.services import actions, undo
 
@@ -38,8 +39,9 @@ def inbox(request: HttpRequest) -> HttpResponse:
     page = Page.open(request, "inbox", _arg("", _kind(request)))
     items = selector.open_items(page.viewer.team_ids, kind=_kind(request))
     first = selector.detail(items[0].id) if items else None
-    page.arg = _arg(first.item.id if first else "", _kind(request))
-    return _render(page, first, picked=False)
+    gone = _just_answered(request)
+    page.arg = _arg(first.item.id if first else "", _kind(request), gone)
+    return _render(page, first, picked=False, gone=gone)
 
 
 @require_GET
@@ -47,8 +49,7 @@ def detail(request: HttpRequest, id: str) -> HttpResponse:
     """Show one decision: open to be answered, closed to be read."""
     page = Page.open(request, "inbox", _arg(id, _kind(request)))
     found = _find(page, id)
-    kept = request.session.pop(ANSWERED, {})
-    gone = Gone(kept.get("id", ""), kept.get("after", ""))  # a session may be older than this version
+    gone = _just_answered(request)
     page.arg = _arg(id, _kind(request), gone)
     return _render(page, found, picked=True, gone=gone)
 
@@ -76,7 +77,7 @@ def answer(request: HttpRequest, id: str) -> HttpResponse:
     request.session[ANSWERED] = {"id": id, "after": before}
     raised = budget_forms.raised(found.payload, given.data)
     more = f" {raised}." if raised else ""
-    messages.success(request, f"{word}: {found.item.title}.{more} {SENT}")
+    messages.success(request, f"{word}: {closed(found.item.title)}{more} {SENT}")
     return _next(page)
 
 
@@ -91,7 +92,7 @@ def snooze(request: HttpRequest, id: str) -> HttpResponse:
         back = undo.snooze(id, minutes=span, actor=page.viewer.actor)
     except DomainError as problem:
         return _refused(page, id, problem, {})
-    tell(request, Said(f"Snoozed for {span} min: {found.item.title}.", back))
+    tell(request, Said(f"Snoozed for {span} min: {closed(found.item.title)}", back))
     return _next(page)
 
 
@@ -105,6 +106,12 @@ def looking(request: HttpRequest, id: str) -> HttpResponse:
     except DomainError as problem:
         return _refused(page, id, problem, {})
     return redirect("inbox-detail", id)
+
+
+def _just_answered(request: HttpRequest) -> Gone:
+    """What the page after an answer shows once more; then it is forgotten."""
+    kept = request.session.pop(ANSWERED, {})
+    return Gone(kept.get("id", ""), kept.get("after", ""))  # a session may be older than this version
 
 
 def _kind(request: HttpRequest) -> str:

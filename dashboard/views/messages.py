@@ -12,11 +12,12 @@ from dashboard.panels import args
 from dashboard.panels.board import Filter
 from dashboard.panels.message_log import MessageLog, MessagePairs
 from dashboard.templatetags.crew_format import plural
-from dashboard.views import teams
+from dashboard.views import agents, teams
 from dashboard.views.act import Act, choose, perform
 from dashboard.views.page import Page
 from tasks_app.domain.errors import DomainError
 from tasks_app.domain.messaging import EVERYONE, Priority, Receipt
+from tasks_app.selectors import agents as cards
 from tasks_app.selectors import attempts, crew
 from tasks_app.selectors import messages as reading
 from tasks_app.selectors.messages import Wanted
@@ -51,16 +52,24 @@ def send(request: HttpRequest, slug: str) -> HttpResponse:
         return _said(messages.post(found.pk, draft, sender_agent_id=None, to=to, actor=page.viewer.actor))
 
     def done() -> HttpResponse:
-        if back.isascii() and back.isdigit():
-            return redirect("agent", int(back))
+        if agent := _number(back):
+            return redirect("agent", agent)
         return redirect("messages" if back == HERE else "team", slug)
 
     def refused(problem: DomainError) -> HttpResponse:
         if back == HERE:
             return _render(page, found, problem=problem)
+        card = cards.by_ids([_number(back)]).get(_number(back))
+        if card is not None and card.team_id == found.pk:
+            return agents.render(Page.open(request, "agent", str(card.pk)), card, problem=problem, posted=_posted(request))
         return teams.render(page, found, Filter(), problem=problem, posted=_posted(request))
 
     return perform(request, write, done=done, refused=refused)
+
+
+def _number(back: str) -> int:
+    """The agent from whose page a form comes; 0: from none."""
+    return int(back) if back.isascii() and back.isdigit() and len(back) < 10 else 0
 
 
 def _said(sent: list[Any]) -> str:

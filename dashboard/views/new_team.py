@@ -64,9 +64,9 @@ def new_team(request: HttpRequest) -> HttpResponse:
 def create(request: HttpRequest) -> HttpResponse:
     """Check a plan (`do=check`), or start exactly the one that was checked (`do=start`)."""
     page = Page.open(request, "team-new")
-    given = Given()
+    given = forms.typed(request)
     try:
-        given = forms.read(request)
+        given = forms.chosen(request, given)
         plan, source = forms.check(given)
         if plan.workspace.path and not page.viewer.superuser:
             raise Forbidden(

@@ -139,7 +139,7 @@
 (() => {
   const log = () => document.querySelector("[data-log]");
   const button = () => document.getElementById("follow");
-  let following = true, seen = 0, aloud = false;
+  let following = true, seen = 0, aloud = false, own = -1;  // own: where this script has scrolled to
   const atEnd = (node) => node.scrollHeight - node.scrollTop - node.clientHeight < 40;
   const count = (node) => node.querySelectorAll(".step").length;
   const put = (node, text) => { if (node.textContent !== text) node.textContent = text; };  // an equal text would wake the observer again
@@ -158,10 +158,12 @@
     line.hidden = following || !fresh;
     if (!line.hidden) put(jump, `${fresh} new below, jump to live`);
   };
-  const toEnd = () => { const node = log(); if (!node) return; node.scrollTop = node.scrollHeight; seen = count(node); };
+  const toEnd = () => { const node = log(); if (!node) return; node.scrollTop = node.scrollHeight; own = node.scrollTop; seen = count(node); };
   const changed = () => { if (following && button()) toEnd(); show(); };
   document.addEventListener("scroll", (event) => {
     if (event.target !== log() || !button()) return;
+    if (event.target.scrollTop === own) return;  // told late of what it did itself: meanwhile the reader may have switched it off
+    own = -1;
     const end = atEnd(event.target);
     if (end) seen = count(event.target);
     if (end !== following) { following = end; show(); }

@@ -15,12 +15,14 @@ UNANSWERED = Unanswered("deny", "it is denied", "it counts as denied")
 
 
 def title(payload: Mapping[str, Any], agent: str) -> str:
-    """`builder-2 wants to run: rm -rf build/`."""
+    """`builder-2 wants to run: rm -rf build/`; a file of the working folder is named from there."""
     tool, given = str(payload.get("tool", "a tool")), payload.get("input") or {}
     if tool == "Bash":
         return f"{agent} wants to run: {one_line(str(given.get('command', '')), 160)}"
-    target = given.get("file_path") or given.get("path") or given.get("url") or ""
-    return f"{agent} wants to use {tool}{': ' + one_line(str(target), 160) if target else ''}"
+    target = str(given.get("file_path") or given.get("path") or given.get("url") or "")
+    if cwd := payload.get("cwd"):  # a narrow list shows only how a path begins
+        target = target.removeprefix(f"{cwd}/")
+    return f"{agent} wants to use {tool}{': ' + one_line(target, 160) if target else ''}"
 
 
 def check(given: Given, payload: Mapping[str, Any]) -> Given:

@@ -26,9 +26,14 @@ def check(given: Given, payload: Mapping[str, Any]) -> Given:
     text = str(given.data.get("plan") or "").strip()
     if given.choice == "approve_changes" and not text:
         raise Invalid("The changed plan is empty. Edit the text, or approve it as it is.", field="plan")
-    if given.choice == "approve_changes" and _lines(text) == _lines(str(payload.get("plan") or "")):
+    if given.choice == "approve_changes" and not changed(text, payload):
         raise Invalid("Nothing in the plan was changed. Edit the text first, or approve the plan as it is.", field="plan")
     return Given(given.choice, given.note, {"plan": text} if given.choice == "approve_changes" else {})
+
+
+def changed(text: str, payload: Mapping[str, Any]) -> bool:
+    """Whether a text says something else than the plan that was shown."""
+    return _lines(text) != _lines(str(payload.get("plan") or ""))
 
 
 def _lines(text: str) -> list[str]:

@@ -164,12 +164,16 @@ def read_from(part: Part) -> Iterator[str]:
             yield from _path_like(call.args)
 
 
+_SCHEME: Final = re.compile(r"(?:^|[=,@])(?:https?|wss?|s?ftp|ftps|ssh|git|postgres(?:ql)?|mysql|rediss?|s3)$")
+"""Before `://`: what follows names a host, not a folder at the root. `file` and `sqlite` are none of these: theirs are paths."""
+
+
 def _path_like(args: tuple[str, ...]) -> Iterator[str]:
     """The arguments that may be paths, also behind `--file=`, `of=` and `@`."""
     for arg in args:
         if not arg.startswith("-"):
             yield arg
         for mark in ("=", "@", ":"):
-            rest = arg.partition(mark)[2]
-            if rest:
+            before, _, rest = arg.partition(mark)
+            if rest and not (mark == ":" and rest.startswith("//") and _SCHEME.search(before)):
                 yield rest

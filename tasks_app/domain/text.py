@@ -147,6 +147,11 @@ def strip_ansi(text: str) -> str:
     return _ANSI.sub("", text)
 
 
+def closed(sentence: str) -> str:
+    """Return a sentence with its full stop, where it does not end with one of its own."""
+    return sentence if sentence.endswith((".", "!", "?", "…")) else f"{sentence}."
+
+
 def one_line(text: str, limit: int) -> str:
     """Return `text` as one clean line of at most `limit` code points: no ANSI, no bidi overrides, white space collapsed."""
     visible = _BIDI.sub("", strip_ansi(clean(text)))

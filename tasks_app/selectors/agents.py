@@ -242,7 +242,7 @@ def _card(agent: _Row, run: OpenRun | None, ask: OpenAsk | None) -> AgentCard:
         cached_tokens=agent.cached_tokens,
         used_usd=agent.used_usd if agent.cost_known else None,
         cost_partial=agent.cost_partial,
-        last_event_at=agent.last_event_at,
+        last_event_at=max(filter(None, (agent.last_event_at, run.started_at if run else None)), default=None),
         over=run is not None and over_time(run.time.worked_s, run.expected_max),
     )
 

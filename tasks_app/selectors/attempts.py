@@ -63,12 +63,12 @@ class Attempt:
     @property
     def worked_s(self) -> float | None:
         """Whole seconds of work from its start to its end; None while it is open."""
-        return float(round(self.time.worked_s)) if self.started_at and self.ended_at else None
+        return float(int(self.time.worked_s)) if self.started_at and self.ended_at else None
 
     @property
     def waited_s(self) -> float:
         """Whole seconds that it waited for the lead."""
-        return float(round(self.time.waited_s))
+        return float(int(self.time.waited_s))
 
     @property
     def patch(self) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tasks_app.domain.ids import task_label
 from tasks_app.domain.statuses import RunStatus, TeamStatus
 from tasks_app.models import Task
-from tasks_app.selectors import workers
+from tasks_app.selectors import places, workers
 from tasks_app.selectors.agents import OpenRun
 from tasks_app.selectors.states import ContextUse, TaskState
 
@@ -24,6 +24,7 @@ class Crew:
     active: frozenset[int]
     roles: frozenset[str]  # of the active ones
     contexts: Mapping[int, ContextUse]
+    at_work: int = 0  # how many take a place under the team's cap: who waits for the lead takes none
 
 
 def reason(task: "DerivedTask", state: TaskState, run: OpenRun | None, crew: Crew, now: dt.datetime) -> str:
@@ -66,4 +67,7 @@ def _queue_reason(task: Task, crew: Crew, now: dt.datetime) -> str:
         return f"no active agent has the role {task.role}: reassign it"
     if not crew.active:
         return "no agent is active"
-    return "waits for a free agent" if workers.answering() else workers.NOBODY
+    if not workers.answering():
+        return workers.NOBODY
+    most = places.parallel(task.team.limits)
+    return f"waits for a place: {most} may be at work at once" if crew.at_work >= most else "waits for a free agent"

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from tasks_app.domain.graph import Blocker, Why, blockers, dead_ends
 from tasks_app.domain.ids import task_label
 from tasks_app.domain.statuses import AgentStatus, RunStatus, TaskStatus
-from tasks_app.models import Agent, Dependency, Task
-from tasks_app.selectors import agents
+from tasks_app.models import Agent, Dependency, Run, Task
+from tasks_app.selectors import agents, places
 from tasks_app.selectors.agents import OpenAsk, OpenRun
 from tasks_app.selectors.look import once_of, through, under_way
 from tasks_app.selectors.states import ContextUse, TaskState, over_time, with_state
@@ -193,18 +193,28 @@ def _facts(of_tasks: Q, team_ids: Collection[int], nodes: Sequence[Node]) -> _Fa
 
 
 def _crews(team_ids: Collection[int]) -> dict[int, Crew]:
+    takes_place = Run.objects.filter(places.RUNNING | places.DUE, agent_id=OuterRef("pk"), status__in=("pending", "running"))
     rows = Agent.objects.filter(team_id__in=team_ids).values_list(
-        "team_id", "pk", "name", "role", "status", "context_tokens", "context_window", "compacted_at"
+        "team_id",
+        "pk",
+        "name",
+        "role",
+        "status",
+        "context_tokens",
+        "context_window",
+        "compacted_at",
+        Exists(takes_place.exclude(places.TAKES_NONE)),
     )
-    members: dict[int, list[tuple[int, str, str, bool, ContextUse]]] = {team_id: [] for team_id in team_ids}
-    for team_id, pk, name, role, status, tokens, window, compacted_at in rows:
-        members[team_id].append((pk, name, role, status == AgentStatus.ACTIVE, ContextUse(tokens, window, compacted_at)))
+    members: dict[int, list[tuple[int, str, str, bool, ContextUse, bool]]] = {team_id: [] for team_id in team_ids}
+    for team_id, pk, name, role, status, tokens, window, compacted_at, works in rows:
+        members[team_id].append((pk, name, role, status == AgentStatus.ACTIVE, ContextUse(tokens, window, compacted_at), works))
     return {
         team_id: Crew(
             names={pk: name for pk, name, *_ in rows},
-            active=frozenset(pk for pk, _, _, active, _ in rows if active),
-            roles=frozenset(role for _, _, role, active, _ in rows if active),
-            contexts={pk: context for pk, _, _, _, context in rows},
+            active=frozenset(pk for pk, _, _, active, *_ in rows if active),
+            roles=frozenset(role for _, _, role, active, *_ in rows if active),
+            contexts={pk: context for pk, _, _, _, context, _ in rows},
+            at_work=sum(works for *_, works in rows),
         )
         for team_id, rows in members.items()
     }

@@ -7,6 +7,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +19,21 @@ from tasks_app.services.runs import Held
 from tests import factories as make
 from tests.dashboard.conftest import browser_of, desk, lead, stranger, team  # noqa: F401
 from tests.execution.conftest import crew, home  # noqa: F401
-from tests.runners.claude.fakes import Binary, Faked
+from tests.runners.claude.fakes import QUICK, Binary, Faked
 from tests.services.fixtures import database_threads, hints  # noqa: F401
 
 
 @pytest.fixture
-def playing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Binary]]:
-    """Return a function that lets every task be driven by a play of `fake_cli.py`; no process of it is left afterwards."""
+def playing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Binary]]:
+    """Return a function that lets every task be driven by a play of `fake_cli.py`; no process of it is left afterwards.
+
+    Its `limits` shorten what the play lets the runner wait for in vain, such as a record of a call that it only asks about.
+    """
     made: list[Binary] = []
 
-    def play(name: str) -> Binary:
+    def play(name: str, **limits: float) -> Binary:
         made.append(Binary(tmp_path / "binary", name))
-        monkeypatch.setattr(drive, "_runner", lambda _: Faked(made[-1]))
+        monkeypatch.setattr(drive, "_runner", lambda _: Faked(made[-1], replace(QUICK, **limits)))
         return made[-1]
 
     yield play

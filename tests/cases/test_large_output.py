@@ -59,7 +59,7 @@ def test_a_second_line_of_80_mb_fails_the_attempt_instead_of_going_round_in_a_lo
 
 def test_while_a_request_waits_300_messages_are_stored_and_the_answer_still_gets_through(crew, playing):
     """However long the lead waits: here until everything that was said is in the database."""
-    binary = playing("chatter")
+    binary = playing("chatter", stored_s=0.2)
     held = crew.claim()
 
     async def life():

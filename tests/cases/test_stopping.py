@@ -65,7 +65,7 @@ def at_work(crew, browser_of, monkeypatch) -> Callable[[], Post]:
 
 
 def test_with_twenty_agents_in_the_background_all_end_their_requests_too_and_late_reports_start_nothing(at_work, playing):
-    binary = playing("crowd")
+    binary = playing("crowd", stored_s=0.2)
     post = at_work()
     until(lambda: Decision.objects.count() == 2)
     until(lambda: Step.objects.filter(kind="subtask").count() == AGENTS)
@@ -113,7 +113,7 @@ def test_pressed_before_the_process_has_answered_at_all_it_is_not_lost(at_work, 
 
 def test_a_stopped_agent_takes_no_new_prompt(at_work, playing, monkeypatch):
     monkeypatch.setattr(claims, "is_next", lambda run_id: False)  # the other agent's run is for another worker
-    binary = playing("crowd")
+    binary = playing("crowd", stored_s=0.2)
     post = at_work()
     until(lambda: Decision.objects.count() == 2)
     agent = post.crew.agents[0]

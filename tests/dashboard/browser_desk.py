@@ -100,7 +100,7 @@ def axe(page: Page, rules: list[str] = RULES) -> list[str]:
     page.set_viewport_size({"width": size["width"], "height": max(whole, size["height"])})
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text())
-    found = page.evaluate("(rules) => axe.run({runOnly: rules})", rules)
+    found = page.evaluate("(rules) => axe.run({runOnly: rules, resultTypes: ['violations']})", rules)
     return [f"{one['id']} at {[node['target'] for node in one['nodes']][:3]}" for one in found["violations"]]
 
 

@@ -88,7 +88,8 @@ def _atlas(lead: Any) -> dict[str, Any]:
     _messages(team, ada, ben)
     entry = make.ContextEntryFactory(team=team)
     for kind in ("team.started", "task.claimed", "decision.opened"):
-        make.EventFactory(team=team, kind=kind, actor="user:anna", task_number=20, agent_id=ada.pk)
+        links = {"agent_id": ada.pk, "run_id": run.pk, "decision_id": permission.pk}
+        make.EventFactory(team=team, kind=kind, actor="user:anna", task_number=20, **links)
     return {"task": failed.pk, "agent": ada.pk, "permission": permission.pk, "run": run.pk, "entry": entry.pk}
 
 
@@ -121,7 +122,7 @@ DOSSIER = {
 
 def _transcript(run: Any) -> None:
     said = "I'll **rebuild** it.\n\n# Plan\n\n- `make`\n- <script>alert(1)</script>\n\n[docs](https://example.org)"
-    make.StepFactory(run=run, seq=1, kind="prompt", text="You are ada.\n" * 8, data={"from": "system"})
+    make.StepFactory(run=run, seq=1, kind="prompt", text="You are ada.\n" * 8, data={"from": "system", "uuid": "u1"})
     make.StepFactory(run=run, seq=2, text=said)
     make.StepFactory(run=run, seq=3, kind="tool_call", text="Bash", data={"input": {"command": "make"}}, tool_use_id="t")
     make.StepFactory(

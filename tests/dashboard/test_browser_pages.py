@@ -156,6 +156,25 @@ def test_a_transcript_follows_until_the_reader_scrolls_up(server: Daphne, world:
     expect(desk.get_by_text("Step number 45")).to_have_count(1)
 
 
+def test_following_stays_off_where_the_page_has_scrolled_in_the_same_moment(server: Daphne, world: World, desk: Page) -> None:
+    """The browser tells of a scroll one frame later: by then the reader may have switched it off."""
+    desk.goto(f"{server.url}/agents/{world['agent']}/")
+    follow = desk.get_by_role("button", name="Follow")
+    expect(follow).to_have_text("Follow: on")
+    at_end = desk.get_by_role("log").evaluate(
+        """async (log) => {
+            const frame = () => new Promise(requestAnimationFrame);
+            log.append(Object.assign(document.createElement("p"), { textContent: "A new step ".repeat(400) }));
+            await Promise.resolve();
+            document.getElementById("follow").click();
+            await frame(); await frame(); await frame();
+            return log.scrollHeight - log.scrollTop - log.clientHeight < 40;
+        }"""
+    )
+    assert at_end, "it had scrolled to what is new"
+    expect(follow).to_have_text("Follow: off")
+
+
 def test_the_theme_is_kept_and_set_before_the_page_is_drawn(server: Daphne, world: World, desk: Page) -> None:
     desk.goto(server.url + "/")
     desk.get_by_role("button", name="Colours: as the system. Change").click()

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from dashboard.views import errors
 from tasks_app.domain import errors as domain
-from tests.dashboard.conftest import words_of
+from tests.dashboard.conftest import html_of, words_of
 
 
 @pytest.fixture
@@ -78,6 +78,7 @@ def test_a_body_over_the_limit_gets_413_in_words(desk, settings):
     response = desk.post(reverse("team-create"), {"plan": "x" * 2000})
     assert response.status_code == 413
     assert "That is too large" in words_of(response)
+    assert f'href="{reverse("team-new")}">Back to the form</a>' in html_of(response)
 
 
 def test_what_is_not_there_is_said_once(desk):

@@ -106,6 +106,17 @@ def test_two_attempts_stand_side_by_side_with_what_differs(desk, team, agent):
     assert "The same in all: agent" in html
 
 
+def test_only_a_result_that_came_soon_is_to_be_checked_and_one_time_stands_in_both_places(desk, team, agent):
+    task = make.TaskFactory(team=team, done=True)
+    make.RunFactory(task=task, agent=agent, attempt=1, failed=True, worked_s=1.9)
+    make.RunFactory(task=task, agent=agent, attempt=2, ended=True, worked_s=3.9)
+    text = words_of(desk.get(reverse("task", args=[task.pk])))
+    assert "Working time 1 s of 5–30 min" in text
+    assert "Working time 3 s · short, check result" in text
+    assert text.count("short, check result") == 1
+    assert "Working time 1 s 3 s" in text
+
+
 def test_completing_by_hand_shows_what_is_not_met_and_records_it(desk, team, agent):
     task = make.TaskFactory(team=team)
     Task.objects.filter(pk=task.pk).update(criteria=["It works", {"judge": "lead", "text": "It reads <well>"}])

@@ -129,6 +129,15 @@ def test_how_the_team_talks_is_set_here(desk, team, agents):
     assert '<option value="hub" selected>' in html_of(desk.get(at()))
 
 
+def test_what_cannot_be_sent_from_the_page_of_an_agent_is_refused_there_and_the_text_is_kept(desk, team, agents):
+    ada = agents[0]
+    response = write(desk, back=str(ada.pk), to="nobody", body="Long thoughts.")
+    assert response.status_code == 422
+    assert "Long thoughts.</textarea>" in html_of(response)
+    assert f'name="back" value="{ada.pk}"' in html_of(response)
+    assert ">ada</h1>" in html_of(response)
+
+
 def test_what_the_guard_held_back_is_on_the_page(desk, team, agents):
     talk.note_refused(team.pk, agent_id=agents[0].pk, recipient="ben", why="Too many.")
     assert "A message of ada to ben was held back" in words_of(desk.get(at()))

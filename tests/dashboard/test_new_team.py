@@ -121,6 +121,23 @@ def test_a_file_that_is_no_text_is_refused(post):
     assert "not UTF-8" in words_of(response)
 
 
+@pytest.mark.parametrize("file", [b"\xff\xfe\x00\x81", b"#" * 1_000_001, b""], ids=["no text", "too large", "empty"])
+def test_a_refused_file_leaves_the_form_as_it_was_filled_in(post, file):
+    typed = {"plan": "team: typed", "base": "/home/anna", "parallel": "3", "ask_all": "1"}
+    response = post(do="check", file=SimpleUploadedFile("plan.yaml", file), **typed)
+    html = html_of(response)
+    assert response.status_code in {413, 422}
+    assert 'aria-invalid="true" aria-describedby="error-file"' in html
+    assert "team: typed</textarea>" in html
+    for words in (
+        'name="base" value="/home/anna"',
+        'name="parallel" value="3"',
+        'name="ask_all" value="1" checked',
+        'name="rehearsal" value="1" checked',
+    ):
+        assert words in html, words
+
+
 def test_a_plan_that_is_too_large_gets_413_in_words(post):
     response = post(do="check", file=SimpleUploadedFile("plan.yaml", b"#" * 1_000_001))
     assert response.status_code == 413
@@ -239,8 +256,8 @@ def test_limits_set_on_the_page_hold_over_the_plan_and_are_started_as_they_were_
         ("parallel", "2.5", "Agents at once: give a whole number (1 to 64), not “2.5”."),
         ("parallel", "65", "Agents at once should be less than or equal to 64"),
         ("attempts", "0", "Attempts per task should be greater than or equal to 1"),
-        ("run_minutes", "nan", "Time of one attempt"),
-        ("run_usd", "inf", "Budget of one attempt"),
+        ("run_minutes", "nan", "Time per attempt"),
+        ("run_usd", "inf", "Budget per attempt"),
     ],
 )
 def test_a_limit_that_makes_no_sense_is_refused_at_its_field(post, field, text, said):

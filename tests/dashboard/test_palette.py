@@ -65,6 +65,7 @@ def test_the_palette_finds_places_things_and_acts_and_holds_no_answer(real_desk:
     assert posts == []
 
 
+@pytest.mark.parametrize("page", ["desk"], indirect=True)
 def test_pause_holds_the_page_still_and_goes_on_with_all_that_came(real_desk: RealDesk, page: Page) -> None:
     page.goto(f"{real_desk.server.url}/keys/")
     page.goto(f"{real_desk.server.url}/teams/atlas/")
@@ -83,6 +84,7 @@ def test_pause_holds_the_page_still_and_goes_on_with_all_that_came(real_desk: Re
     expect(page.get_by_role("button", name="Resume")).to_have_count(0)
 
 
+@pytest.mark.parametrize("page", ["desk"], indirect=True)
 def test_undo_follow_and_more_have_a_key(real_desk: RealDesk, page: Page) -> None:
     world, url = real_desk.world, real_desk.server.url
     page.goto(f"{url}/inbox/{world['question']}/")
@@ -96,7 +98,6 @@ def test_undo_follow_and_more_have_a_key(real_desk: RealDesk, page: Page) -> Non
     page.keyboard.press("Escape")
     page.goto(f"{url}/agents/{world['agent']}/")
     live(page)
-    page.wait_for_timeout(300)  # the page has scrolled to the newest step
     expect(page.locator("#follow")).to_have_text("Follow: on")
     page.keyboard.press("f")
     expect(page.locator("#follow")).to_have_text("Follow: off")

@@ -1,5 +1,7 @@
 """The transcript on an agent's page: what retention has removed is said, in place of an empty list."""
 
+import time
+
 import pytest
 from django.urls import reverse
 
@@ -74,9 +76,31 @@ def test_what_is_not_there_says_so_and_every_link_keeps_the_words(desk, run):
     assert 'value="no &amp; such"' in html_of(page)
 
 
+REJECTED = "The user doesn't want to proceed with this tool use. STOP what you are doing."
+
+
+@pytest.mark.parametrize(
+    ("text", "is_error", "said"), [(REJECTED, True, True), (REJECTED, False, False), ("The lead denied it.", True, False)]
+)
+def test_a_call_that_was_interrupted_is_not_shown_as_refused_by_somebody(desk, run, text, is_error, said):
+    make.StepFactory(run=run, seq=52, kind="tool_result", text=text, data={"is_error": is_error}, tool_use_id="t")
+    Run.objects.filter(pk=run.pk).update(last_seq=52)
+    shown = words(desk, run)
+    assert ("cut off: the turn was interrupted before this was done (parked or stopped); nobody refused it" in shown) is said
+    assert text.split(".")[0].replace("'", "&#x27;") in shown
+
+
+def test_an_agent_that_has_just_begun_is_not_quiet_for_what_it_did_before(desk, team):
+    began = make.RunFactory(task__team=team, agent__team=team, lease_until=time.time() + 60)
+    type(began).objects.filter(pk=began.pk).update(started_at=make.ago(minutes=1))
+    type(began.agent).objects.filter(pk=began.agent_id).update(last_event_at=make.ago(minutes=9))
+    assert "Last event 1 min" in words_of(desk.get(reverse("agent", args=[began.agent_id])))
+
+
 @pytest.mark.parametrize(("minutes", "word", "css"), [(1, False, ""), (3, False, "muted"), (6, True, "t-wait")])
 def test_a_working_agent_that_is_silent_is_quiet_after_five_minutes(desk, team, minutes, word, css):
     open_ = make.RunFactory(task__team=team, agent__team=team)
+    type(open_).objects.filter(pk=open_.pk).update(started_at=make.ago(minutes=10))
     type(open_.agent).objects.filter(pk=open_.agent_id).update(last_event_at=make.ago(minutes=minutes))
     page = desk.get(reverse("agent", args=[open_.agent_id]))
     assert (f'<dd class="{css}">' in html_of(page), "quiet · " in words_of(page)) == (True, word)

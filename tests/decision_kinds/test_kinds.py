@@ -29,6 +29,13 @@ def test_every_kind_declares_all_that_is_needed(kind):
     assert module.title({}, "builder-1"), "a title for whatever came"
 
 
+def test_a_file_of_the_working_folder_is_named_from_there_and_any_other_in_full():
+    title = registry.get("permission").title
+    call = {"tool": "Write", "input": {"file_path": "/srv/atlas/docs/a.md"}}
+    assert title({**call, "cwd": "/srv/atlas"}, "ann") == "ann wants to use Write: docs/a.md"
+    assert title({**call, "cwd": "/srv/at"}, "ann") == title(call, "ann") == "ann wants to use Write: /srv/atlas/docs/a.md"
+
+
 def test_every_answer_has_one_word_for_people_whatever_kind_it_belongs_to():
     for kind in DecisionKind:
         for choice, word in registry.get(kind.value).CHOICES.items():

@@ -111,6 +111,21 @@ def test_the_card_says_what_could_go_wrong(command, sentence):
 
 @pytest.mark.parametrize(
     "command",
+    ["curl -s https://x.io -o page.html", "git clone https://x.io/a.git", "http --base=https://x.io/a", "psql postgres://u@h/db"],
+)
+def test_an_address_is_no_folder_at_the_root(command):
+    assert p.risk("Bash", {"command": command}, W).sentences == ("Uses the network.",)
+
+
+@pytest.mark.parametrize(
+    "command", ["curl file:///etc/passwd", "tool sqlite:////etc/x.db", "scp host:/etc/x .", "tool x://etc/y"]
+)
+def test_a_path_behind_a_colon_is_one(command):
+    assert "Outside the workspace." in p.risk("Bash", {"command": command}, W).sentences
+
+
+@pytest.mark.parametrize(
+    "command",
     [
         "ls",
         "npm test",

@@ -14,6 +14,12 @@ from tests.management.desks import ROOT
 
 pytestmark = pytest.mark.engine
 FOLDER = Path(__file__).parent / "asking"
+DECIDE = """
+import json, sys, django
+django.setup()
+from tests.management.commands import run
+print(json.dumps([run("decide", *answer)[0] for answer in json.loads(sys.argv[1])]))
+"""
 WAITING = 3
 """The exit code of a team that waits for its lead."""
 TOLD = {
@@ -68,6 +74,18 @@ class Desk:
         command = [sys.executable, *arguments, "--json"]
         return subprocess.run(command, cwd=ROOT, env=self.env, capture_output=True, text=True, timeout=200)
 
+    def decide(self, answers: list[list[str]]) -> None:
+        """Give each answer by the command, all in one process: to start one takes longer than to answer."""
+        done = subprocess.run(
+            [sys.executable, "-c", DECIDE, json.dumps(answers)],
+            cwd=ROOT,
+            env=self.env,
+            capture_output=True,
+            text=True,
+            timeout=200,
+        )
+        assert (done.returncode, json.loads(done.stdout or "[]")) == (0, [0] * len(answers)), (answers, done.stderr)
+
     def must_have_gone_as_told(self, *, parked: int) -> None:
         report = json.loads(self.run("-m", "bench.auditor", "--done").stdout)
         assert report["violations"] == []
@@ -94,10 +112,8 @@ def test_what_is_answered_while_nothing_runs_reaches_its_agent_in_the_next_worke
     for _ in range(len(ASKED)):
         if done.returncode != WAITING:
             break
-        for waits in json.loads(desk.run("manage.py", "decide").stdout):
-            answer = BY_HAND.get(waits["agent"]) or revised.pop(0)
-            answered = desk.run("manage.py", "decide", waits["id"], *answer)
-            assert answered.returncode == 0, (waits, answered.stderr)
+        waiting = json.loads(desk.run("manage.py", "decide").stdout)
+        desk.decide([[waits["id"], *(BY_HAND.get(waits["agent"]) or revised.pop(0))] for waits in waiting])
         done = desk.run("manage.py", "team", "wait", "asking", "--timeout", "150")
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
     desk.must_have_gone_as_told(parked=sum(ASKED.values()))

@@ -1,6 +1,7 @@
 """What a page says about a task is derived exactly from what is stored, and every state has a reason."""
 
 import datetime as dt
+import time
 
 import pytest
 from django.utils import timezone
@@ -148,6 +149,16 @@ def test_a_task_is_over_time_only_after_its_window(team, builder):
 )
 def test_a_queued_task_says_what_it_waits_for(team, builder, changes, reason):
     assert card(make.TaskFactory(team=team, **changes)).reason == reason
+
+
+def test_a_queued_task_whose_agent_is_free_says_that_the_places_of_the_team_are_taken(team, builder):
+    team.limits = {"parallel": 1}
+    team.save()
+    task = make.TaskFactory(team=team, assignee=builder)
+    asks = make.RunFactory(task__team=team, agent__team=team, agent__name="ben", lease_until=time.time() + 60)
+    assert card(task).reason == "waits for a place: 1 may be at work at once"
+    make.DecisionFactory(run=asks)
+    assert card(task).reason == "waits for a free agent", "who waits for the lead leaves its place to another"
 
 
 @pytest.mark.parametrize(("hours", "reason"), [(1, "tries again by itself"), (-1, "waits for a free agent")])

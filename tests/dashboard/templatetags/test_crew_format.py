@@ -113,6 +113,15 @@ def test_working_time_stands_against_its_window(worked_s, state, text):
     assert plain(parts.working(Worktime(worked_s), 5, 30, state)) == text
 
 
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [("0.0004", "at least $0.001"), ("0.004", "at least $0.004"), ("0.05", "at least $0.05"), ("0", "at least $0.00")],
+)
+def test_the_least_that_something_cost_is_said_below_a_cent_too(value, words):
+    assert form.cost(Decimal(value), True) == words
+    assert form.cost_short(Decimal(value), True) == words.replace("at least", "≥")
+
+
 def test_working_time_ticks_while_it_works_and_stands_still_while_it_waits():
     assert "data-since" in str(parts.working(Worktime(60, working=True), 5, 30))
     waits = Worktime(60, 720, waiting=True)
