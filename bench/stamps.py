@@ -6,7 +6,7 @@ Loaded by the workers of a benchmark through `bench.stamped_settings`; elsewhere
 import os
 import time
 from collections.abc import Callable, Iterable
-from functools import wraps
+from functools import cache, wraps
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -74,12 +74,22 @@ def _after(module: str, name: str, stage: str, life: Callable[..., str]) -> None
 def watch() -> None:
     """Let the functions of this worker note their stages. What is wrapped is what the worker calls anyway."""
     note(WORKER, LOADED)
-    sdk = "claude_agent_sdk._internal"
     _after("tasks_app.services.recovery", "take_back_from_dead", LOOKS, lambda *_, **__: WORKER)
     _after(
         "tasks_app.runners.claude.processes", "kill_run", GONE, lambda run, *, below_fence=None, **_: f"{run}:{below_fence or 0}"
     )
-    _after("tasks_app.execution.spec", "build", SPEC, lambda run, fence: f"{run}:{fence}")
+    _after("tasks_app.execution.spec", "build", SPEC, _life)
+
+
+def _life(run_id: str, fence: int) -> str:
+    """The first spec is made when the SDK has been loaded: to load it sooner would hide what that takes."""
+    _watch_sdk()
+    return f"{run_id}:{fence}"
+
+
+@cache
+def _watch_sdk() -> None:
+    sdk = "claude_agent_sdk._internal"
     _after(f"{sdk}.session_resume", "materialize_resume_session", READY, lambda options: options.env[_MARKER])
     _after(f"{sdk}.transport.subprocess_cli:SubprocessCLITransport", "connect", SPAWNED, lambda it: it._options.env[_MARKER])
     _after(f"{sdk}.query:Query", "initialize", ANSWERED, lambda it: it.transport._options.env[_MARKER])
