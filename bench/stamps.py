@@ -79,6 +79,7 @@ def watch() -> None:
         "tasks_app.runners.claude.processes", "kill_run", GONE, lambda run, *, below_fence=None, **_: f"{run}:{below_fence or 0}"
     )
     _after("tasks_app.execution.spec", "build", SPEC, _life)
+    _watch_requests()
 
 
 def _life(run_id: str, fence: int) -> str:
@@ -94,7 +95,6 @@ def _watch_sdk() -> None:
     _after(f"{sdk}.transport.subprocess_cli:SubprocessCLITransport", "connect", SPAWNED, lambda it: it._options.env[_MARKER])
     _after(f"{sdk}.query:Query", "initialize", ANSWERED, lambda it: it.transport._options.env[_MARKER])
     _after("claude_agent_sdk:ClaudeSDKClient", "query", SAID, lambda it, *_, **__: it.options.env[_MARKER])
-    _watch_requests()
 
 
 def _watch_requests() -> None:
