@@ -32,6 +32,8 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--tasks", type=int, default=0, help="number of tasks (chaos, schedule); 0: as the benchmark likes")
     parser.add_argument("--acts", type=int, default=-1, help="chaos: at most so many acts; 0: undisturbed")
     parser.add_argument("--minutes", type=float, default=0, help="soak: how long; 0: an hour, or a minute with --quick")
+    parser.add_argument("--cases", default="", help="recover: only these, by comma: up, nothing, valkey, sibling, host")
+    parser.add_argument("--kills", type=int, default=0, help="recover: how often each worker is killed (6, or 1 with --quick)")
     parser.add_argument("--keep", default="", metavar="FOLDER", help="chaos: copy logs and rows there")
     return parser
 

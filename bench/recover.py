@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 from django.db import connections
 
-from bench import crew, desk, parts
+from bench import crew, desk, parts, recovered, stamps
 from bench.desk import Desk
 from bench.parts import Parts
 from bench.place import Place
@@ -20,7 +20,7 @@ from bench.report import Goal, Report
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import RunStatus, TaskStatus
 from tasks_app.management.supervise import STEADY_S
-from tasks_app.models import Event, Run, Step, Task, Team
+from tasks_app.models import Run, Task, Team
 
 TURNS = 400
 PUBLISHED = (
@@ -31,19 +31,24 @@ PUBLISHED = (
 
 @dataclass
 class Measured:
-    """What several kills have shown: seconds until the next step, effects that came twice, the worker's peak in MB."""
+    """What several kills have shown: seconds until the next step, effects that came twice, the worker's peak in MB.
+
+    `stages`: what the worker that went on noted (`bench.stamps`), in seconds from the kill.
+    """
 
     seconds: list[float] = field(default_factory=list)
     taken_back: list[float] = field(default_factory=list)
     started: list[float] = field(default_factory=list)
-    duplicates: int = 0
+    stages: dict[str, list[float]] = field(default_factory=dict)
+    twice: dict[str, int] = field(default_factory=dict)
     peak_mb: float = 0.0
 
 
 @dataclass(frozen=True)
 class Case:
-    """How the worker dies, and who is there to take over."""
+    """How the worker dies, and who is there to take over. `name` is what `--cases` knows it by."""
 
+    name: str
     title: str
     limit_s: float
     sibling: bool = False  # another worker of the same host is alive; else the dead one is started again at once, as `up` does
@@ -57,29 +62,50 @@ class Case:
 
 SPARE_BYTES = 50_000_000
 """A spare that has loaded is larger than this."""
-UNDER_UP = Case("same host, started again by `up`", 3)
+UNDER_UP = Case("up", "same host, started again by `up`", 3)
 CASES = (
-    Case("same host, started again from nothing", 3),
-    Case("same host, started again from nothing, Valkey lost too", 3, lose_valkey=True),
-    Case("same host, another worker lives", 3, sibling=True),
-    Case("other host", 20, other_host=True),
+    Case("nothing", "same host, started again from nothing", 3),
+    Case("valkey", "same host, started again from nothing, Valkey lost too", 3, lose_valkey=True),
+    Case("sibling", "same host, another worker lives", 3, sibling=True),
+    Case("host", "other host", 20, other_host=True),
 )
+STAGES = {
+    stamps.LOADED: "a worker had begun",
+    stamps.GONE: "what the dead one had left was gone",
+    stamps.SPEC: "the prompt was made",
+    stamps.READY: "the transcript was on the disk",
+    stamps.SPAWNED: "Claude Code was started",
+    stamps.ANSWERED: "Claude Code had answered",
+    stamps.SAID: "it was told to go on",
+    stamps.ASKED: "it asked the model",
+}
+TWICE = {
+    "told": "begun when the worker died, result unknown; the next prompt said so",
+    "untold": "the next prompt did not say that it was begun",
+    "result stored": "though its result was stored",
+}
+STAMPED = {"DJANGO_SETTINGS_MODULE": "bench.stamped_settings"}
 
 
 def run(place: Place, options: argparse.Namespace) -> Report:
-    """Measure every case."""
+    """Measure every case, or those that are named."""
     report = Report("recover")
-    kills, many = (1, 2) if options.quick else (6, 4)
-    with desk.running(place) as under_up:
-        for agents in (1, many):
-            _say(report, UNDER_UP.of(agents), _measure_under_up(under_up, kills=kills, agents=agents))
-    with parts.running(place) as house:
-        for plain, agents in [(each, count) for each in CASES for count in ((1, many) if each.sibling else (many,))]:
-            case = plain.of(agents)
-            if case.other_host and os.geteuid() != 0:
-                report.notes.append("other host: left out, a host name of its own needs root")
-                continue
-            _say(report, case, _measure(house, case, kills=kills, agents=agents))
+    kills, many = options.kills or (1 if options.quick else 6), 2 if options.quick else 4
+    wanted = [name for name in options.cases.split(",") if name] or [UNDER_UP.name, *(case.name for case in CASES)]
+    place.env |= STAMPED
+    if UNDER_UP.name in wanted:
+        with desk.running(place) as under_up:
+            for agents in (1, many):
+                _say(report, UNDER_UP.of(agents), _measure_under_up(under_up, kills=kills, agents=agents))
+    cases = [(case, count) for case in CASES if case.name in wanted for count in ((1, many) if case.sibling else (many,))]
+    if cases:
+        with parts.running(place) as house:
+            for plain, agents in cases:
+                if plain.other_host and os.geteuid() != 0:
+                    report.notes.append("other host: left out, a host name of its own needs root")
+                    continue
+                _say(report, plain.of(agents), _measure(house, plain.of(agents), kills=kills, agents=agents))
+    report.notes.append("next step: the first thing that the agent itself says or does; the scripted model takes 0.3 s for it")
     report.notes.append(PUBLISHED)
     return report
 
@@ -88,7 +114,13 @@ def _say(report: Report, case: Case, found: Measured) -> None:
     report.add(f"{case.title}: recovery", "s", found.seconds, Goal("p50", case.limit_s), Goal("max", case.limit_s))
     report.add("  of it until its lease was taken back", "s", found.taken_back)
     report.add("  of it until a worker had claimed it", "s", found.started)
-    report.add("  effects that came twice", "effects", [found.duplicates], Goal("max", 0))
+    for stage, words in STAGES.items():
+        report.add(f"  of it until {words}", "s", found.stages.get(stage, []))
+    report.add("  effects that came twice", "effects", [sum(found.twice.values())], Goal("max", 0))
+    for known, count in found.twice.items():
+        report.add(f"    {TWICE[known]}", "effects", [count])
+        if count and known != "told":
+            report.failures.append(f"{case.title}: {count} effects came twice, {TWICE[known]}")
     report.add("  peak memory of the worker", "MB", [found.peak_mb])
 
 
@@ -103,8 +135,8 @@ def _measure_under_up(under_up: Desk, *, kills: int, agents: int) -> Measured:
         before, at = _fences(team), time.time()
         found.peak_mb = max(found.peak_mb, _peak_mb(worker.pid))
         worker.kill()
-        desk.until(partial(_went_on, team, before), seconds=90, words="the next step of every run")
-        _note(found, team, at)
+        desk.until(partial(_went_on, before), seconds=90, words="the next step of every run")
+        _note(found, team, at, home)
     _finish(found, team)
     return found
 
@@ -117,34 +149,37 @@ def _spare_has_loaded(home: Path) -> bool:
 
 def _measure(house: Parts, case: Case, *, kills: int, agents: int) -> Measured:
     found, team = Measured(), _start(case.title, agents)
-    worker, spare = house.worker(1, slots=agents, host="desk-0" if case.other_host else ""), None
+    worker, spare = house.worker(1, slots=agents, host="desk-0" if case.other_host else "", env=STAMPED), None
     for kill in range(1, kills + 1):
         desk.until(lambda: _working(team) == agents, seconds=90, words="runs with a few steps")
         if case.sibling or case.other_host:
-            spare = house.worker(kill + 1, slots=agents, host=f"desk-{kill}" if case.other_host else "")
+            spare = house.worker(kill + 1, slots=agents, host=f"desk-{kill}" if case.other_host else "", env=STAMPED)
         time.sleep(1.0)
         before, at = _fences(team), time.time()
         found.peak_mb = max(found.peak_mb, _peak_mb(worker.pid))
         house.kill(worker)
         if case.lose_valkey:
             _lose(house)
-        worker = spare or house.worker(kill + 1, slots=agents)
-        desk.until(partial(_went_on, team, before), seconds=90, words="the next step of every run")
-        _note(found, team, at)
+        worker = spare or house.worker(kill + 1, slots=agents, env=STAMPED)
+        desk.until(partial(_went_on, before), seconds=90, words="the next step of every run")
+        _note(found, team, at, house.place.home)
         found.peak_mb = max(found.peak_mb, _peak_mb(worker.pid))
     house.kill(worker)
     _finish(found, team)
     return found
 
 
-def _note(found: Measured, team: Team, at: float) -> None:
-    found.seconds += [first - at for first in _first_steps(team, at)]
-    found.taken_back += _events(team, at, EventKind.RUN_RESUMABLE)
-    found.started += _events(team, at, EventKind.RUN_STARTED)
+def _note(found: Measured, team: Team, at: float, home: Path) -> None:
+    found.seconds += recovered.own_steps(team, at)
+    found.taken_back += recovered.events(team, at, EventKind.RUN_RESUMABLE)
+    found.started += recovered.events(team, at, EventKind.RUN_STARTED)
+    for stage, took in stamps.firsts(stamps.read(home), since=at, lives=recovered.lives(team)).items():
+        found.stages.setdefault(stage, []).extend(took)
+    connections.close_all()
 
 
 def _finish(found: Measured, team: Team) -> None:
-    found.duplicates = _duplicates(team)
+    found.twice = recovered.twice(team)
     Task.objects.filter(team=team).update(status=TaskStatus.CANCELLED.value)
     Run.objects.filter(team=team).update(status=RunStatus.KILLED.value)
 
@@ -154,7 +189,7 @@ def _start(title: str, agents: int) -> Team:
         {
             "say": f"Step {n}.",
             "wait": 0.3,
-            "call": {"tool": "Bash", "input": {"command": f"echo {n} >> {{task}}.log", "description": "Work"}},
+            "call": {"tool": "Bash", "input": {"command": recovered.COMMAND.format(n=n, task="{task}"), "description": "Work"}},
         }
         for n in range(TURNS)
     ]
@@ -179,29 +214,11 @@ def _fences(team: Team) -> dict[str, int]:
     return dict(Run.objects.filter(team=team).values_list("pk", "fence"))
 
 
-def _went_on(team: Team, before: dict[str, int]) -> bool:
-    """Whether every run has a step of a later life."""
-    later = [Step.objects.filter(run_id=run_id, fence__gt=fence).exists() for run_id, fence in before.items()]
-    connections.close_all()
-    return all(later)
-
-
-def _first_steps(team: Team, at: float) -> list[float]:
-    found = []
-    for run in Run.objects.filter(team=team):
-        first = Step.objects.filter(run=run, fence=run.fence).order_by("seq").values_list("at", flat=True).first()
-        if first is not None:
-            found.append(first.timestamp())
-    return [each for each in found if each > at]
-
-
-def _events(team: Team, at: float, kind: EventKind) -> list[float]:
-    """Seconds from the kill to the first such event of each run."""
-    first: dict[str, float] = {}
-    for event in Event.objects.filter(team=team, kind=kind.value).order_by("seq"):
-        if event.at.timestamp() > at:
-            first.setdefault(event.run_id, event.at.timestamp() - at)
-    return list(first.values())
+def _went_on(before: dict[str, int]) -> bool:
+    try:
+        return recovered.went_on(before)
+    finally:
+        connections.close_all()
 
 
 def _lose(house: Parts) -> None:
@@ -212,11 +229,6 @@ def _lose(house: Parts) -> None:
         server.process.wait()
     shutil.rmtree(server.data, ignore_errors=True)
     server.ensure()
-
-
-def _duplicates(team: Team) -> int:
-    lines = [f"{log.name} {line}" for log in Path(team.workspace).glob("T-*.log") for line in log.read_text().splitlines()]
-    return len(lines) - len(set(lines))
 
 
 def _peak_mb(pid: int) -> float:

@@ -35,6 +35,12 @@ def _runner(name: str) -> Runner:
     return cast(Runner, getattr(import_module(module), attribute)())
 
 
+async def load_runners() -> None:
+    """Load what runs need, the SDK above all (0.4 s on the processor), before there is a run that would wait for it."""
+    for path in RUNNERS.values():
+        await asyncio.to_thread(import_module, path.rpartition(".")[0])
+
+
 async def open_port(held: Held) -> RunPort:
     """Return the port of this life."""
     run = await db.call(runs.get, held.id)

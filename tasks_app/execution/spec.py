@@ -3,6 +3,7 @@
 import shutil
 import uuid
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -176,7 +177,7 @@ def _rules(run: Any) -> dict[str, tuple[str, ...]]:
 
 def _register(run: Any, fence: int) -> tuple[str, str]:
     task, agent = run.task, run.agent
-    script = scripts.load(run.team.rehearsal_script) if run.team.rehearsal_script else None
+    script = _script(run.team.rehearsal_script) if run.team.rehearsal_script else None
     found = (
         script.part_for(
             agent=agent.name, role=agent.role, task_label=task.label, title=task.title, key=task.key, attempt=task.attempts + 1
@@ -196,6 +197,12 @@ def _register(run: Any, fence: int) -> tuple[str, str]:
         variables |= leading.numbered(run.team_id)
     player.register(run.pk, found, variables, texts(task.criteria))
     return run.pk, player.url(run.pk)
+
+
+@lru_cache(maxsize=8)
+def _script(text: str) -> scripts.Script:
+    """The script in a text: all runs of a team play the same one, and reading a long one takes its time."""
+    return scripts.load(text)
 
 
 def release(prepared: Prepared) -> None:

@@ -26,7 +26,7 @@ from tasks_app.services.runs import Held
 
 logger = logging.getLogger(__name__)
 SWEEP_S = 2.0
-WATCH_S = 0.25
+WATCH_S = 0.1
 BEAT_AGAIN_S = 1.0
 LEAVE_S = 10.0
 
@@ -68,7 +68,7 @@ class Supervisor:
     def _live(self) -> None:
         asyncio.set_event_loop(self._loop)
         ours = (self._beat(), self._fence_off(), self._sweep(), self._watch(), self._tell(), self._listen())
-        for work in (*ours, ageing.look_after(), ageing.look_after_snapshots(), backing.look_after()):
+        for work in (*ours, drive.load_runners(), ageing.look_after(), ageing.look_after_snapshots(), backing.look_after()):
             self._standing.append(self._begin(work))
         self._loop.run_forever()
 

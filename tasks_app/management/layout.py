@@ -18,7 +18,13 @@ WEB_OPTIONS = (
     "--no-server-name",
 )  # fmt: skip
 WORKER_OPTIONS = ("--pool", "threads", "--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING")
-WORKER_LOADS = ("tasks_app.jobs", "dashboard.celery", "celery.bin.celery")
+WORKER_LOADS = (
+    "tasks_app.jobs",
+    "dashboard.celery",
+    "celery.bin.celery",
+    "tasks_app.runners.claude.session",  # the SDK: else the first run waits for it
+    "tasks_app.rehearsal.server",
+)
 
 
 def web(port: int, *, home: Path, env: Mapping[str, str], number: int = 1, fd: int | None = None) -> Service:

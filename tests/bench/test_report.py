@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from bench import marks
+from bench import marks, stamps
 from bench.json_store import JsonStore
 from bench.machine import Machine
 from bench.report import Figure, Goal, Report, as_json, short, show
@@ -72,3 +72,17 @@ def test_the_peers_store_gives_each_task_out_once(tmp_path: Path) -> None:
     assert [store.claim("a"), store.claim("b")] == [0, None]
     store.complete(0)
     assert json.loads(path.read_text())[0]["status"] == "completed"
+
+
+def test_a_stage_counts_from_the_kill_for_the_lives_that_go_on_and_for_the_worker() -> None:
+    rows = [(9.0, "-", "loaded"), (10.5, "-", "loaded"), (10.6, "r1:2", "spec"), (10.9, "r1:2", "spec"), (10.7, "r2:1", "spec")]
+    assert stamps.firsts(rows, since=10.0, lives={"r1:2"}) == {"loaded": [0.5], "spec": [pytest.approx(0.6)]}
+
+
+def test_stamps_are_read_as_they_were_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CREWDESK_HOME", str(tmp_path))
+    assert stamps.read(tmp_path) == []
+    stamps.note("r1:2", stamps.GONE)
+    ((at, life, stage),) = stamps.read(tmp_path)
+    assert at > 0
+    assert (life, stage) == ("r1:2", stamps.GONE)

@@ -78,7 +78,8 @@ class Conversation:
         self.translator = Translator(self.process)
         self.emitter = Emitter(self.port, wake=self.woken.set)
         self.desk = Desk(self.port, wake=self.woken.set)
-        self.mirror = Mirror(self.port.session_store, lose=self.desk.lose)
+        known = {self.start.fork_of or self.start.session_id: self.start.rows}
+        self.mirror = Mirror(self.port.session_store, lose=self.desk.lose, known=known)
         recorded = partial(self.emitter.recorded, within_s=self.limits.stored_s)
         stored = partial(self.mirror.stored, within_s=self.limits.stored_s)
         told, plan_mode = self.translator, self.start.plan_mode

@@ -14,11 +14,16 @@ from tasks_app.domain.errors import LeaseLost
 
 
 class Mirror:
-    """Passes everything on to the port's store. `lose` is called when the store says that the run is somebody else's."""
+    """Passes everything on to the port's store. `lose` is called when the store says that the run is somebody else's.
 
-    def __init__(self, store: Any, *, lose: Callable[[], None]) -> None:
+    `known`: rows by session that were read just now. A long conversation takes its time: the SDK gets these once, and no life
+    but this may have added any.
+    """
+
+    def __init__(self, store: Any, *, lose: Callable[[], None], known: Mapping[str, Sequence[Any]] | None = None) -> None:
         self._store = store
         self._lose = lose
+        self._known = dict(known or {})
         self._stored: dict[str, asyncio.Event] = {}
 
     async def stored(self, tool_use_id: str, *, within_s: float) -> bool:
@@ -40,7 +45,8 @@ class Mirror:
 
     async def load(self, key: Mapping[str, str]) -> Any:
         """Return the rows of a session."""
-        return await self._store.load(key)
+        known = None if key.get("subpath") else self._known.pop(key["session_id"], None)
+        return list(known) if known else await self._store.load(key)
 
     async def list_subkeys(self, key: Mapping[str, str]) -> list[str]:
         """Return the sub-agents' places in a session."""

@@ -3,7 +3,7 @@
 import json
 import warnings
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,7 +74,8 @@ class Callbacks:
 class Start:
     """Which conversation the process has: a new one under `session_id`, or the stored one to go on with.
 
-    `fork_of`: the new one begins as a copy of this session, up to and with the message `fork_at`.
+    `fork_of`: the new one begins as a copy of this session, up to and with the message `fork_at`. `rows`: the stored
+    conversation, which was read to see whether there is one.
     """
 
     session_id: str
@@ -82,6 +83,7 @@ class Start:
     plan_mode: bool
     fork_of: str = ""
     fork_at: str = ""
+    rows: Sequence[Any] = field(default=(), repr=False)
 
 
 def build(spec: RunSpec, launch: Launch, start: Start, callbacks: Callbacks, *, store: Any) -> ClaudeAgentOptions:

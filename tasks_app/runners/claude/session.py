@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -126,12 +126,12 @@ class ClaudeRunner:
 
     async def _first(self, spec: RunSpec, port: Port) -> Start:
         """Resume where there is something to resume: a run that died before its first row was stored begins anew."""
-        if spec.session_id and await _is_stored(port.session_store, spec.workspace, spec.session_id):
-            return Start(spec.session_id, True, spec.plan_mode)
+        if spec.session_id and (rows := await _stored(port.session_store, spec.workspace, spec.session_id)):
+            return Start(spec.session_id, True, spec.plan_mode, rows=rows)
         if spec.fork_of:
-            if not await _is_stored(port.session_store, spec.workspace, spec.fork_of):
+            if not (rows := await _stored(port.session_store, spec.workspace, spec.fork_of)):
                 raise Conflict("The conversation that this attempt was to be a fork of is not kept any more.")
-            return Start(spec.new_session_id, False, spec.plan_mode, spec.fork_of, spec.fork_at)
+            return Start(spec.new_session_id, False, spec.plan_mode, spec.fork_of, spec.fork_at, rows)
         return Start(spec.new_session_id, False, spec.plan_mode)
 
 
@@ -148,5 +148,5 @@ async def _leave(conversation: Conversation) -> None:
             await conversation.reader
 
 
-async def _is_stored(store: Any, workspace: str, session_id: str) -> bool:
-    return bool(await store.load({"project_key": project_key_for_directory(workspace), "session_id": session_id}))
+async def _stored(store: Any, workspace: str, session_id: str) -> Sequence[Any]:
+    return await store.load({"project_key": project_key_for_directory(workspace), "session_id": session_id}) or ()

@@ -153,6 +153,16 @@ async def test_a_store_that_lost_the_run_says_so() -> None:
     assert not await mirror.stored("t1", within_s=0)
 
 
+async def test_what_was_read_already_is_not_read_again_and_is_given_once() -> None:
+    store, read = MemoryStore(), [call_row("t1")]
+    await store.append(KEY, [call_row("t1"), call_row("t2")])
+    mirror = Mirror(store, lose=lambda: None, known={KEY["session_id"]: read, "new": ()})
+    assert await mirror.load({**KEY, "subpath": "subagents/a1"}) is None
+    assert await mirror.load(KEY) == read
+    assert len(await mirror.load(KEY)) == 2
+    assert await mirror.load({**KEY, "session_id": "new"}) is None
+
+
 async def test_the_store_of_the_fake_port_keeps_rows_once_and_by_place() -> None:
     store = MemoryStore()
     await store.append(KEY, [call_row("t1"), {"type": "mode"}])
