@@ -17,10 +17,10 @@ class Mirror:
     """Passes everything on to the port's store. `lose` is called when the store says that the run is somebody else's.
 
     `known`: rows by session that were read just now. A long conversation takes its time: the SDK gets these once, and no life
-    but this may have added any.
+    but this may have added any. They are emptied then: whoever else holds them must not keep megabytes for the run's whole life.
     """
 
-    def __init__(self, store: Any, *, lose: Callable[[], None], known: Mapping[str, Sequence[Any]] | None = None) -> None:
+    def __init__(self, store: Any, *, lose: Callable[[], None], known: Mapping[str, list[Any]] | None = None) -> None:
         self._store = store
         self._lose = lose
         self._known = dict(known or {})
@@ -46,7 +46,11 @@ class Mirror:
     async def load(self, key: Mapping[str, str]) -> Any:
         """Return the rows of a session."""
         known = None if key.get("subpath") else self._known.pop(key["session_id"], None)
-        return list(known) if known else await self._store.load(key)
+        if not known:
+            return await self._store.load(key)
+        rows = known.copy()
+        known.clear()
+        return rows
 
     async def list_subkeys(self, key: Mapping[str, str]) -> list[str]:
         """Return the sub-agents' places in a session."""

@@ -3,7 +3,7 @@
 import json
 import warnings
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -83,7 +83,7 @@ class Start:
     plan_mode: bool
     fork_of: str = ""
     fork_at: str = ""
-    rows: Sequence[Any] = field(default=(), repr=False)
+    rows: list[Any] = field(default_factory=list, repr=False)
 
 
 def build(spec: RunSpec, launch: Launch, start: Start, callbacks: Callbacks, *, store: Any) -> ClaudeAgentOptions:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -148,5 +148,5 @@ async def _leave(conversation: Conversation) -> None:
             await conversation.reader
 
 
-async def _stored(store: Any, workspace: str, session_id: str) -> Sequence[Any]:
-    return await store.load({"project_key": project_key_for_directory(workspace), "session_id": session_id}) or ()
+async def _stored(store: Any, workspace: str, session_id: str) -> list[Any]:
+    return await store.load({"project_key": project_key_for_directory(workspace), "session_id": session_id}) or []

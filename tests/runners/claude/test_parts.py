@@ -156,9 +156,10 @@ async def test_a_store_that_lost_the_run_says_so() -> None:
 async def test_what_was_read_already_is_not_read_again_and_is_given_once() -> None:
     store, read = MemoryStore(), [call_row("t1")]
     await store.append(KEY, [call_row("t1"), call_row("t2")])
-    mirror = Mirror(store, lose=lambda: None, known={KEY["session_id"]: read, "new": ()})
+    mirror = Mirror(store, lose=lambda: None, known={KEY["session_id"]: read, "new": []})
     assert await mirror.load({**KEY, "subpath": "subagents/a1"}) is None
-    assert await mirror.load(KEY) == read
+    assert await mirror.load(KEY) == [call_row("t1")]
+    assert read == [], "who read them does not keep them for the whole life of the run"
     assert len(await mirror.load(KEY)) == 2
     assert await mirror.load({**KEY, "session_id": "new"}) is None
 
