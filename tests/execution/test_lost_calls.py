@@ -67,19 +67,24 @@ def came(name, text, *, is_error=False):
     return world.StepDraft(world.StepKind.TOOL_RESULT, text, {"is_error": is_error}, name)
 
 
-def test_a_parked_request_whose_call_the_transcript_lost_is_told_with_its_answer(crew):
-    held = crew.claim()
+def parking(*lines):
+    """A life that asks for a command and is parked; its transcript holds the prompt and these lines."""
 
     async def parks(given, port):
         await port.note_session(given.new_session_id)
-        await port.session_store.append({"project_key": "p", "session_id": given.new_session_id}, [told(given, uuid="1")])
+        await port.session_store.append({"project_key": "p", "session_id": given.new_session_id}, [told(given, uuid="1"), *lines])
         await port.emit([bash("toolu_1", "mkdir a")])
         port._grace_s = 0
         with pytest.raises(Parked):
             await port.ask(world.ask())
         return Outcome(OutcomeKind.PARKED, Reason.PARKED)
 
-    drive_on(held, parks)
+    return parks
+
+
+def test_a_parked_request_whose_call_the_transcript_lost_is_told_with_its_answer(crew):
+    held = crew.claim()
+    drive_on(held, parking())
     world.answer(Decision.objects.get(), "allow")
     drive_on(world.take(held.id), done())
     prompt = Scripted.specs[0].prompt
@@ -90,21 +95,10 @@ def test_a_parked_request_whose_call_the_transcript_lost_is_told_with_its_answer
 def test_what_follows_from_a_line_that_was_lost_is_lost_too_for_no_process_reads_it(crew):
     """Seen with a disk that was full for a moment: the result of a call was stored, the call itself was not."""
     held = crew.claim()
-
-    async def parks(given, port):
-        await port.note_session(given.new_session_id)
-        place = {"project_key": "p", "session_id": given.new_session_id}
-        cut_off = {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True, "content": "The user doesn't want to"}
-        orphan = {"type": "user", "uuid": "3", "parentUuid": "2", "message": {"content": [cut_off]}}
-        follows = {"type": "user", "uuid": "4", "parentUuid": "3", "message": {"content": "toolu_1"}}
-        await port.session_store.append(place, [told(given, uuid="1"), orphan, follows])
-        await port.emit([bash("toolu_1", "mkdir a")])
-        port._grace_s = 0
-        with pytest.raises(Parked):
-            await port.ask(world.ask())
-        return Outcome(OutcomeKind.PARKED, Reason.PARKED)
-
-    drive_on(held, parks)
+    cut_off = {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True, "content": "The user doesn't want to"}
+    orphan = {"type": "user", "uuid": "3", "parentUuid": "2", "message": {"content": [cut_off]}}
+    follows = {"type": "user", "uuid": "4", "parentUuid": "3", "message": {"content": "toolu_1"}}
+    drive_on(held, parking(orphan, follows))
     world.answer(Decision.objects.get(), "allow")
     drive_on(world.take(held.id), done())
     assert [call.id for call in lost_calls.read(Scripted.specs[0].prompt)] == ["toolu_1"]
