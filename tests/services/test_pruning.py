@@ -3,6 +3,7 @@
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,8 +23,9 @@ RULE = Rules(snapshots=30)
 
 
 @pytest.fixture
-def one(tmp_path: Path) -> Tried:
-    """An attempt with files at steps 1 and 6."""
+def one(tmp_path: Path, settings: Any) -> Tried:
+    """An attempt with files at steps 1 and 6, in a home where no other test has left snapshots of a team of that name."""
+    settings.HOME = tmp_path / "home"
     return tried(tmp_path / "work")
 
 
