@@ -76,6 +76,6 @@ def for_run(*, home: Path, run_id: str, fence: int, rehearsal_url: str | None) -
     env |= {name: value for name, value in os.environ.items() if name in TOKENS or name.startswith(prefixes)}
     if _signed_in_file().is_file():
         shutil.copy2(_signed_in_file(), config / CREDENTIALS)
-    elif key_source() == SIGNED_IN:
-        env["CLAUDE_CODE_OAUTH_TOKEN"] = keychain.token()
+    elif key_source() == SIGNED_IN and (token := keychain.token()):  # it may have run out between the two looks
+        env["CLAUDE_CODE_OAUTH_TOKEN"] = token
     return env

@@ -15,7 +15,8 @@ def ignored_in(folder: Path) -> bool:
     """Whether the file system that holds `folder` takes its name in the other case for the same file."""
     other = folder.with_name(folder.name.swapcase())
     try:
-        return other.name != folder.name and os.path.samefile(folder, other)
+        # a link of that name proves nothing: it may be there on any file system
+        return other.name != folder.name and not other.is_symlink() and os.path.samefile(folder, other)
     except OSError:
         return False
 

@@ -73,7 +73,8 @@ def lost_calls(run_id: str, session_id: str) -> list[LostCall]:
 def _conversation(session_id: str) -> Iterator[str]:
     """Yield the latest lines of a session that a process which goes on reads.
 
-    A line whose parent was lost (a disk that was full for a moment) is none of them, nor is any that follows from it.
+    A line whose parent was lost (a disk that was full for a moment) is none of them, nor is any that follows from it. A gap
+    that lies further back than the latest lines is not seen.
     """
     stored = TranscriptEntry.objects.filter(session_id=session_id, subpath="").exclude(uuid=None)
     latest = [(line, json.loads(line)) for line in stored.order_by("-pk").values_list("entry", flat=True)[:LATEST_LINES]][::-1]

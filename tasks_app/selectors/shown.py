@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.db.models import Q
+
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import TaskStatus
 from tasks_app.models import Event, Run, Task
@@ -25,12 +27,14 @@ def _undone(task: Task, run: Run) -> bool:
     """
     if task.status != TaskStatus.PENDING.value or run.ended_at is None:
         return False
-    events = Event.objects.filter(team_id=task.team_id, kind__in=(*BACK, *FILES), at__gte=run.ended_at).order_by("seq")
-    gone = mine = False
-    for kind, number, data in events.values_list("kind", "task_number", "data"):
-        if kind in FILES:
+    ended, left, now, mine = run.ended_at, "", "", False
+    since = Q(at__gte=ended) | Q(kind__in=FILES)
+    events = Event.objects.filter(since, team_id=task.team_id, kind__in=(*BACK, *FILES)).order_by("seq")
+    for kind, number, at, data in events.values_list("kind", "task_number", "at", "data"):
+        if kind in FILES:  # a rewind of this task, or the undoing of one, also of one before the attempt
             mine = number == task.number if kind == EventKind.FILES_REWOUND.value else mine
-            gone = not gone if mine else gone  # the last rewind can be undone, and that undone again
+            if mine and at >= ended:
+                left, now = left or data.get("before", ""), data.get("to", "")
         elif task.label in data.get("tasks", ()) if kind == EventKind.CHECKPOINT_RESTORED.value else number == task.number:
             return True
-    return gone
+    return bool(left != now)  # the snapshots that the attempt left, and that the files stand at

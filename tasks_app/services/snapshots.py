@@ -107,8 +107,8 @@ def _commit(git: Sequence[str], tree: str) -> str:
     if made is None or made.returncode:
         return ""
     name = made.stdout.strip()
-    run_git([*git, "update-ref", f"{REFS}{name}", name])
-    return name
+    # without its name it would go with the next pruning, whatever rows speak of it
+    return "" if run_git([*git, "update-ref", f"{REFS}{name}", name]).returncode else name
 
 
 def within(workspace: str, names: Iterable[str]) -> set[str]:

@@ -61,6 +61,23 @@ def test_what_a_failed_attempt_had_shown_is_not_shown_any_more_when_its_files_ar
     assert shown.last(task)[1], "they are back"
     rewinds.undo(one.crew.team.pk, actor=ME)
     assert shown.last(task) == ([], {})
+    (one.folder / "a.txt").write_text("by hand")
+    rewinds.rewind(one.run.pk, at=1, actor=ME)
+    assert shown.last(task) == ([], {}), "two rewinds in a row are none that was undone"
+    rewinds.undo(one.crew.team.pk, actor=ME)
+    assert shown.last(task) == ([], {}), "only the second of them was undone"
+
+
+def test_a_rewind_from_before_an_attempt_that_is_undone_after_it_takes_its_files_too(one: Tried) -> None:
+    task = one.run.task
+    rewinds.rewind(one.run.pk, at=1, actor=ME)
+    Task.objects.filter(pk=task.pk).update(status="pending", failed=True)
+    Run.objects.filter(pk=one.run.pk).update(status="failed", report={"evidence": {"1": "seen"}}, ended_at=world.now())
+    (one.folder / "a.txt").write_text("what the next attempt made")
+    task.refresh_from_db()
+    assert shown.last(task)[1]
+    rewinds.undo(one.crew.team.pk, actor=ME)
+    assert shown.last(task) == ([], {})
 
 
 def test_a_preview_of_files_that_have_changed_since_is_refused(one: Tried) -> None:

@@ -122,6 +122,18 @@ def test_an_old_one_is_not_given_again(work, monkeypatch):
     assert last_snapshot.REUSED_S * 2 < pruning.GRACE_S, "a snapshot that is given again is named by a row long before it may go"
 
 
+def test_one_that_could_not_be_named_is_none_and_the_next_is_made_anew(work, monkeypatch):
+    """Its objects would go with the next pruning: nothing may speak of it."""
+
+    def fails(command, **more):
+        return run_git(["false"] if "update-ref" in command else command, **more)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(snapshots, "run_git", fails)
+        assert take(work) == ""
+    assert snapshots.holds("atlas", take(work))
+
+
 def test_what_was_half_written_when_it_was_killed_is_as_if_it_were_not_there(work):
     take(work)
     mark = Path(snapshots.root("atlas"), snapshots.STORE, last_snapshot.NAME)

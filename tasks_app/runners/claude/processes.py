@@ -39,6 +39,7 @@ class _Row:
 
     process: psutil.Process
     pid: int
+    started: float  # read with the rest: asked for later, a process may be gone
     ppid: int
     group: int
     session: int
@@ -64,21 +65,21 @@ async def kill_run(run_id: str, *, below_fence: int | None = None, term_s: float
         victims = await asyncio.to_thread(_victims, run_id, below_fence, known)
         if not victims:
             return True
-        known |= {(one.pid, one.create_time()) for one in victims}
+        known |= {(row.pid, row.started) for row in victims}
         _signal(victims, None if time.monotonic() >= term_until else termed)
         await asyncio.sleep(LOOK_S)
     return not await asyncio.to_thread(_victims, run_id, below_fence, known)
 
 
-def _signal(victims: Iterable[psutil.Process], termed: set[tuple[int, float]] | None) -> None:
+def _signal(victims: Iterable[_Row], termed: set[tuple[int, float]] | None) -> None:
     """Send TERM once to each (remembered in `termed`), or KILL where `termed` is None; psutil refuses a reused pid."""
-    for process in victims:
+    for row in victims:
         with suppress(psutil.Error):
             if termed is None:
-                process.send_signal(signal.SIGKILL)
-            elif (identity := (process.pid, process.create_time())) not in termed:
+                row.process.send_signal(signal.SIGKILL)
+            elif (identity := (row.pid, row.started)) not in termed:
                 termed.add(identity)
-                process.send_signal(signal.SIGTERM)
+                row.process.send_signal(signal.SIGTERM)
 
 
 def _processes() -> Iterator[psutil.Process]:
@@ -98,7 +99,7 @@ def _read_marker(process: psutil.Process) -> Marked | None:
         return None
 
 
-def _victims(run_id: str, below_fence: int | None, known: set[tuple[int, float]]) -> list[psutil.Process]:
+def _victims(run_id: str, below_fence: int | None, known: set[tuple[int, float]]) -> list[_Row]:
     """The marked processes of the run and those known, all that descend from them, and all in sessions and groups they lead."""
     named = [one for one in marked() if one.run_id == run_id and (below_fence is None or one.fence < below_fence)]
     if not (named or known):
@@ -106,13 +107,13 @@ def _victims(run_id: str, below_fence: int | None, known: set[tuple[int, float]]
     spared = _self_and_ancestors()
     table = [row for row in _table() if row.pid not in spared]
     identities = known | {(one.pid, one.started) for one in named}
-    pids = {row.pid for row in table if (row.pid, row.process.create_time()) in identities}
+    pids = {row.pid for row in table if (row.pid, row.started) in identities}
     grown = True
     while grown:
         more = {row.pid for row in table if {row.ppid, row.group, row.session} & pids} - pids
         grown = bool(more)
         pids |= more
-    return [row.process for row in table if row.pid in pids]
+    return [row for row in table if row.pid in pids]
 
 
 def _table() -> list[_Row]:
@@ -120,7 +121,8 @@ def _table() -> list[_Row]:
     for process in _processes():
         with suppress(psutil.Error, OSError):
             if process.status() != psutil.STATUS_ZOMBIE:
-                rows.append(_Row(process, process.pid, process.ppid(), os.getpgid(process.pid), os.getsid(process.pid)))
+                ids = (process.ppid(), os.getpgid(process.pid), os.getsid(process.pid))
+                rows.append(_Row(process, process.pid, process.create_time(), *ids))
     return rows
 
 

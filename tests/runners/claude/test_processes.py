@@ -120,7 +120,7 @@ async def test_a_reused_pid_is_never_killed(yard: Yard) -> None:
     remembered = psutil.Process(innocent.pid)
     remembered._create_time = remembered.create_time() - 1000
     remembered._ident = (remembered.pid, remembered._create_time)
-    processes._signal([remembered], None)
+    processes._signal([processes._Row(remembered, remembered.pid, remembered._create_time, 0, 0, 0)], None)
     await asyncio.sleep(0.1)
     assert innocent.poll() is None
 

@@ -94,13 +94,13 @@ def test_the_config_folder_is_read_off_the_transcripts_path() -> None:
     assert config_dir("") == ""
 
 
-def test_where_case_is_ignored_a_rule_sees_a_file_by_the_name_on_the_disk(reach: Reach) -> None:
+def test_where_case_is_ignored_a_rule_sees_a_file_by_the_name_on_the_disk(reach: Reach, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a Mac, where the workspace's folder is found under its name in capitals, too."""
     work = Path(reach.workspace)
     (work / ".env").write_text("KEY=1")
     if not spelling.ignored_in(work):
         assert reach.real_input("Read", {"file_path": "src/../.ENV"}) == {"file_path": f"{work}/.ENV"}
-        (work.with_name("WORK")).symlink_to(work)
+        monkeypatch.setattr(spelling, "ignored_in", lambda _folder: True)
     assert reach.real_input("Read", {"file_path": "src/../.ENV"}) == {"file_path": f"{work}/.env"}
     assert reach.real_input("Write", {"file_path": "SRC/New.py"}) == {"file_path": f"{work}/src/New.py"}
     assert reach.real_input("Read", {"file_path": "/nowhere/HOSTS"}) == {"file_path": "/nowhere/HOSTS"}
