@@ -19,6 +19,7 @@ from tasks_app.selectors.agents import OpenAsk, OpenRun
 from tasks_app.selectors.look import once_of, through, under_way
 from tasks_app.selectors.states import ContextUse, TaskState, over_time, with_state
 from tasks_app.selectors.task_reasons import Crew, reason
+from tasks_app.selectors.written import OPEN_RUNS
 
 if TYPE_CHECKING:
     from tasks_app.selectors.states import DerivedTask
@@ -193,7 +194,7 @@ def _facts(of_tasks: Q, team_ids: Collection[int], nodes: Sequence[Node]) -> _Fa
 
 
 def _crews(team_ids: Collection[int]) -> dict[int, Crew]:
-    takes_place = Run.objects.filter(places.RUNNING | places.DUE, agent_id=OuterRef("pk"), status__in=("pending", "running"))
+    takes_place = Run.objects.filter(places.RUNNING | places.DUE, agent_id=OuterRef("pk"), status__in=OPEN_RUNS)
     rows = Agent.objects.filter(team_id__in=team_ids).values_list(
         "team_id",
         "pk",

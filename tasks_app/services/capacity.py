@@ -1,9 +1,7 @@
-"""Capacity: how many runs of a team are at work, and how many may be."""
+"""Capacity: how many runs of a team are at work."""
 
 from tasks_app.models import Run
-from tasks_app.selectors.places import DUE, RUNNING, TAKES_NONE, parallel
-
-__all__ = ["at_work", "parallel"]
+from tasks_app.selectors.places import DUE, RUNNING, TAKES_NONE
 
 
 def at_work(team_id: int, *, due: bool = False) -> int:

@@ -17,6 +17,7 @@ from tasks_app.domain.leases import LEASE_S
 from tasks_app.domain.statuses import AgentStatus, RunStatus, TeamStatus
 from tasks_app.domain.transitions import START_RUN
 from tasks_app.models import Run, Team
+from tasks_app.selectors.places import parallel
 from tasks_app.selectors.workers import alive
 from tasks_app.services import capacity, events, runs
 from tasks_app.services.clock import DatabaseNow
@@ -100,7 +101,7 @@ def _to_be_had(team: Team, run_ids: list[str], *, worker: str, more: int) -> dic
     found = {pk: (fence, kind) for pk, fence, kind in due.values_list("pk", "fence", "task__type")}
     named = [run_id for run_id in run_ids if run_id in found]
     others = [run_id for run_id in found if run_id not in named]
-    places = capacity.parallel(team.limits) - capacity.at_work(team.pk)
+    places = parallel(team.limits) - capacity.at_work(team.pk)
     fences = {}
     for run_id in named + others[: _along(worker, len(named), len(others), most=more)]:
         fence, kind = found[run_id]

@@ -25,6 +25,7 @@ from tasks_app.domain.statuses import (
 )
 from tasks_app.domain.text import cut
 from tasks_app.models import Agent, Decision, Run, Task, Team
+from tasks_app.selectors.places import parallel
 from tasks_app.services import (
     capacity,
     deciding,
@@ -67,7 +68,7 @@ def tick(team_id: int, *, keep: bool = False) -> list[str]:
     stuck.look_after(team)
     woken = leading.turn(team)
     busy = set(Run.objects.filter(team_id=team_id, status__in=runs.OPEN).values_list("agent_id", flat=True))
-    slots = capacity.parallel(team.limits) - capacity.at_work(team_id, due=True)
+    slots = parallel(team.limits) - capacity.at_work(team_id, due=True)
     crew = Agent.objects.filter(team_id=team_id, status=AgentStatus.ACTIVE.value).defer("handover")
     started = _give(team, _pairs(team, [agent for agent in crew if agent.pk not in busy], most=slots), keep=keep)
     _note_end(team)
