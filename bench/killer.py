@@ -108,6 +108,8 @@ class Killer:
             if acted:
                 self.done[kind] += 1
                 self.acts.append(f"{kind} at {time.monotonic() - begun:.1f} s")
+        while self._frozen and not self._stopped.wait(0.2):  # the last act: it goes on when its time is over, as any other
+            self._thaw()
 
     def _pick(self, kind: str) -> psutil.Process | None:
         frozen = {process.pid for _, process in self._frozen}

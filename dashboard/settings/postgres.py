@@ -17,6 +17,9 @@ CONNECT_S = 5
 """A host that does not even refuse (switched off, behind a wall) holds a try for no longer; libpq's own limit is minutes."""
 WAIT_S = 20.0
 """For so long a call waits for a connection: also the patience of many callers with few connections."""
+IDLE_S = 15
+"""A process that stands still within a transaction (SIGSTOP, a host that is gone) holds its locks, and with them a whole team: after
+so long, which is a lease (`domain/leases`), the server takes them back. What it wanted to write is undone; its runs go on elsewhere."""
 CHECK = ""
 """What `ConnectionPool.check_connection` executes."""
 
@@ -52,4 +55,10 @@ def pooled(options: dict[str, Any], *, most: int) -> dict[str, Any]:
         "reconnect_timeout": GIVE_UP_S,
         "reconnect_failed": try_again,
     }
-    return {"connect_timeout": CONNECT_S, **options, "pool": pool}
+    return {"connect_timeout": CONNECT_S, **options, "options": _settings(str(options.get("options", ""))), "pool": pool}
+
+
+def _settings(given: str) -> str:
+    """Return what the server is told at the start of a session; the lead's own word, in DATABASE_URL, counts."""
+    name = "idle_in_transaction_session_timeout"
+    return given if name in given else f"{given} -c {name}={IDLE_S * 1000}".strip()

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, InternalError, OperationalError, connection
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -18,6 +18,8 @@ THREADS = 4
 ASIDE_THREADS = 2
 PATIENCE_S = 30.0
 """A database that is away for longer fails the call; by then the leases are lost anyway."""
+STOOD_STILL = "25P03"
+"""PostgreSQL's code for a session that was ended because it did nothing within a transaction (`settings/postgres.IDLE_S`)."""
 _pool = ThreadPoolExecutor(THREADS, thread_name_prefix="crewdesk-db")
 _aside = ThreadPoolExecutor(ASIDE_THREADS, thread_name_prefix="crewdesk-db-aside")
 _line = ThreadPoolExecutor(1, thread_name_prefix="crewdesk-db-line")
@@ -32,13 +34,20 @@ def patiently(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     while True:
         try:
             return function(*args, **kwargs)
-        except (OperationalError, InterfaceError) as error:
+        except (OperationalError, InterfaceError, InternalError) as error:
+            if not _is_away(error):
+                raise
             connection.close()
             if time.monotonic() > until:
                 raise
             logger.warning("the database does not answer (%s); trying again", type(error).__name__)
             time.sleep(pause)
             pause = min(pause * 2, 2.0)
+
+
+def _is_away(error: Exception) -> bool:
+    """Whether the connection is gone. PostgreSQL calls it internal that it ended one that stood still within a transaction."""
+    return not isinstance(error, InternalError) or getattr(error.__cause__, "sqlstate", "") == STOOD_STILL
 
 
 def closing_on_error(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -11,9 +11,8 @@ from tasks_app.selectors import runs as reading
 from tasks_app.services import beginnings, differences, runs, snapshots
 
 
-def make(run_id: str, *, reason: Reason, error: str) -> dict[str, Any]:
+def make(run: Any, *, reason: Reason, error: str) -> dict[str, Any]:
     """Return reason, error, approaches (the agent's own words), last steps, diff of the workspace, usage and time."""
-    run = runs.get(run_id)
     report = run.report or {}
     now = snapshots.take(run.team.slug, run.team.workspace)
     started = run.started_at or timezone.now()
@@ -23,7 +22,7 @@ def make(run_id: str, *, reason: Reason, error: str) -> dict[str, Any]:
         "reason": reason.value,
         "error": report.get("failure") or error,
         "approaches": report.get("approaches") or [],
-        "last_steps": reading.last_steps(run_id),
+        "last_steps": reading.last_steps(run.pk),
         "start": run.dossier.get("start", ""),
         snapshots.END: now,
         "diff": differences.diff(run.team.slug, run.workspace_commit, now),
@@ -38,9 +37,8 @@ def make(run_id: str, *, reason: Reason, error: str) -> dict[str, Any]:
     }
 
 
-def of_completed(run_id: str) -> dict[str, Any]:
+def of_completed(run: Any) -> dict[str, Any]:
     """Return what is kept of a completed attempt: what it changed, and the files as it left them, in case it is opened again."""
-    run = runs.get(run_id)
     now = snapshots.take(run.team.slug, run.team.workspace)
     diff = differences.diff(run.team.slug, run.workspace_commit, now)
     return {"attempt": run.attempt, "diff": diff, snapshots.END: now}

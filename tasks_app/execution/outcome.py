@@ -1,7 +1,12 @@
 """Turns the outcome of a runner into states: what becomes of the run, of its decisions and of its task."""
 
+import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
+
+from django.db import InterfaceError, OperationalError, transaction
 
 from tasks_app.domain import retry
 from tasks_app.domain.leases import CRASHES, DEATHS
@@ -13,6 +18,8 @@ from tasks_app.services import agents, checkpoints, clock, decisions, deliveries
 from tasks_app.services.endings import Ending
 from tasks_app.services.runs import Held
 
+logger = logging.getLogger(__name__)
+Write = Callable[[], None]
 HANDOVER_LIMIT = 4_000
 """Characters of what a fresh session is told of the agent's finished tasks."""
 
@@ -26,44 +33,66 @@ class Settled:
 
 
 def settle(held: Held, outcome: Outcome, *, leaving_for: Reason | None) -> Settled:
-    """Write what came of this life; returns what follows."""
+    """Write what came of this life; returns what follows.
+
+    What the files say is found first, for git takes its time. Then all of it is one transaction under the team's lock, and what
+    may begin now with it: each time that the lock is taken costs a wait for it.
+    """
     if outcome.kind is OutcomeKind.LOST:
         return Settled()
-    if outcome.kind is OutcomeKind.ENDED:
-        return _ended(held, outcome)
-    stop_asked = runs.get(held.id).stop_asked_at is not None
-    if outcome.kind is OutcomeKind.STOPPED or stop_asked:
-        _stopped(held)  # a process that parked or failed while it was being stopped is gone as well
-    elif outcome.kind is OutcomeKind.PARKED:
-        _parked(held, outcome, leaving_for)
-    else:
-        _failed(held, outcome)
-    return _tick(held)
+    run = runs.get(held.id)
+    if _owes_report(run, outcome):
+        runs.guard(held.id, held.fence, asked_to_report=True)
+        return Settled(again=True)
+    write = _what(run, held, outcome, leaving_for)
+    with transaction.atomic():
+        write()
+        return _tick(held)
 
 
 def _tick(held: Held) -> Settled:
-    return Settled(begins=tuple(scheduling.tick(held.team_id, keep=True)))
+    """Give out what may begin now. A fault in there is logged: it undoes nothing of this life, and a sweep ticks again."""
+    try:
+        return Settled(begins=tuple(scheduling.tick(held.team_id, keep=True)))
+    except (OperationalError, InterfaceError):
+        raise  # the database is away: all of it is tried again
+    except Exception:
+        logger.exception("run %s: what may begin after it could not be given out", held.id)
+        return Settled()
 
 
-def _ended(held: Held, outcome: Outcome) -> Settled:
-    run = runs.get(held.id)
+def _owes_report(run: Any, outcome: Outcome) -> bool:
+    """Whether the agent ended its turn without a word on its task, and was not asked for one yet."""
+    ended = outcome.kind is OutcomeKind.ENDED and run.stop_reason != Reason.BY_HAND.value
+    return ended and not run.asked_to_report and (run.report or {}).get("status") not in ("completed", "pending")
+
+
+def _what(run: Any, held: Held, outcome: Outcome, leaving_for: Reason | None) -> Write:
+    """Return what is to be written of a life that has ended."""
+    if outcome.kind is OutcomeKind.ENDED and run.stop_reason != Reason.BY_HAND.value:
+        return _ended(run, held, outcome)
+    if outcome.kind in (OutcomeKind.ENDED, OutcomeKind.STOPPED) or run.stop_asked_at is not None:
+        # a person was first, whatever it reported; and a process that parked or failed while it was being stopped is gone as well
+        return _stopped(run, held)
+    if outcome.kind is OutcomeKind.PARKED:
+        return _parked(run, held, outcome, leaving_for)
+    return _failed(run, held, outcome)
+
+
+def _ended(run: Any, held: Held, outcome: Outcome) -> Write:
     report = run.report or {}
-    if run.stop_reason == Reason.BY_HAND.value:
-        _stopped(held)  # a person was first: whatever it reported, the task is not completed a second time
-    elif report.get("status") == "completed":
-        found = dossier.of_completed(held.id)
-        _end(held, Ending(RunStatus.COMPLETED, Reason.DONE, result=outcome.result, dossier=found), why="its run ended")
-        _hand_over(held, str(report.get("summary") or outcome.result))
-        name = f"after {run.task.label} {run.task.title}"
-        checkpoints.at_boundary(held.team_id, name=name, workspace=str(found[snapshots.END]))
-    elif report.get("status") == "pending":
-        _fail(held, Reason.REPORTED, str(report.get("failure") or "The agent gave the task back."), outcome)
-    elif not run.asked_to_report:
-        runs.guard(held.id, held.fence, asked_to_report=True)
-        return Settled(again=True)
-    else:
-        _fail(held, Reason.UNREPORTED, "The agent ended twice without reporting on its task.", outcome)
-    return _tick(held)
+    if report.get("status") == "completed":
+        return partial(_complete, run, held, outcome, dossier.of_completed(run))
+    if report.get("status") == "pending":
+        return _fail(run, held, Reason.REPORTED, str(report.get("failure") or "The agent gave the task back."), outcome)
+    return _fail(run, held, Reason.UNREPORTED, "The agent ended twice without reporting on its task.", outcome)
+
+
+def _complete(run: Any, held: Held, outcome: Outcome, found: dict[str, Any]) -> None:
+    _end(held, Ending(RunStatus.COMPLETED, Reason.DONE, result=outcome.result, dossier=found), why="its run ended")
+    _hand_over(held, str((run.report or {}).get("summary") or outcome.result))
+    name = f"after {run.task.label} {run.task.title}"
+    checkpoints.at_boundary(held.team_id, name=name, workspace=str(found[snapshots.END]))
 
 
 def _hand_over(held: Held, summary: str) -> None:
@@ -76,42 +105,39 @@ def _hand_over(held: Held, summary: str) -> None:
     )
 
 
-def _parked(held: Held, outcome: Outcome, leaving_for: Reason | None) -> None:
+def _parked(run: Any, held: Held, outcome: Outcome, leaving_for: Reason | None) -> Write:
     if leaving_for is Reason.TIME_LIMIT:
-        _fail(held, Reason.TIME_LIMIT, "The attempt has worked longer than the team's time limit.", outcome)
-        return
+        return _fail(run, held, Reason.TIME_LIMIT, "The attempt has worked longer than the team's time limit.", outcome)
     if leaving_for is Reason.BUDGET:
-        overruns.park(held.id, held.fence, ask_anyway=outcome.reason is Reason.BUDGET)
-        return
+        return partial(overruns.park, held.id, held.fence, ask_anyway=outcome.reason is Reason.BUDGET)
+    return partial(_park, held)
+
+
+def _park(held: Held) -> None:
     waits = decisions.has_open(held.id)
     runs.park(held.id, held.fence, reason=Reason.PARKED if waits else Reason.INTERRUPTED, interrupted=not waits)
 
 
-def _stopped(held: Held) -> None:
-    run = runs.get(held.id)
+def _stopped(run: Any, held: Held) -> Write:
     ending = endings.stopped_as_asked(run)
-    found = dossier.make(held.id, reason=ending.reason, error=ending.detail)
-    _end(held, replace(ending, dossier=found), why="its run was stopped")
+    found = dossier.make(run, reason=ending.reason, error=ending.detail)
+    return partial(_end, held, replace(ending, dossier=found), why="its run was stopped")
 
 
-def _failed(held: Held, outcome: Outcome) -> None:
-    run = runs.get(held.id)
+def _failed(run: Any, held: Held, outcome: Outcome) -> Write:
     if outcome.reason is Reason.BUDGET and not run.budget_waived:
-        _parked(held, outcome, Reason.BUDGET)
-    elif retry.is_transient(outcome.reason) and (again := _retry_at(run, outcome)) is not None:
-        runs.park(
-            held.id,
-            held.fence,
-            reason=outcome.reason,
-            detail=outcome.detail,
-            retry_at=again,
-            interrupted=True,
-        )
-    elif outcome.broken and _another_life_may_help(run, outcome):
-        runs.count_death(held.id, held.fence, overflowed=outcome.reason is Reason.OUTPUT_TOO_LARGE)
-        runs.park(held.id, held.fence, reason=outcome.reason, detail=outcome.detail, interrupted=True)
-    else:
-        _fail(held, outcome.reason, outcome.detail, outcome)
+        return _parked(run, held, outcome, Reason.BUDGET)
+    parking = partial(runs.park, held.id, held.fence, reason=outcome.reason, detail=outcome.detail, interrupted=True)
+    if retry.is_transient(outcome.reason) and (again := _retry_at(run, outcome)) is not None:
+        return partial(parking, retry_at=again)
+    if outcome.broken and _another_life_may_help(run, outcome):
+        return partial(_die, held, parking, overflowed=outcome.reason is Reason.OUTPUT_TOO_LARGE)
+    return _fail(run, held, outcome.reason, outcome.detail, outcome)
+
+
+def _die(held: Held, parking: Write, *, overflowed: bool) -> None:
+    runs.count_death(held.id, held.fence, overflowed=overflowed)
+    parking()
 
 
 def _another_life_may_help(run: Any, outcome: Outcome) -> bool:
@@ -126,11 +152,15 @@ def _retry_at(run: Any, outcome: Outcome) -> float | None:
     return at.timestamp() if at else None
 
 
-def _fail(held: Held, reason: Reason, detail: str, outcome: Outcome) -> None:
-    found = dossier.make(held.id, reason=reason, error=detail)
-    agents.forget_session(held.agent_id)
-    counts = retry.counts(reason, steps=runs.get(held.id).last_seq)
+def _fail(run: Any, held: Held, reason: Reason, detail: str, outcome: Outcome) -> Write:
+    found = dossier.make(run, reason=reason, error=detail)
+    counts = retry.counts(reason, steps=run.last_seq)
     ending = Ending(RunStatus.FAILED, reason, detail, outcome.raw, outcome.result, counts=counts, dossier=found)
+    return partial(_give_up, held, ending)
+
+
+def _give_up(held: Held, ending: Ending) -> None:
+    agents.forget_session(held.agent_id)
     _end(held, ending, why="its run failed")
 
 

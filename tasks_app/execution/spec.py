@@ -161,6 +161,8 @@ def _shared(run: Any) -> list[Entry]:
     """What the team shares and the task may see, newest first; those that fit in the prompt are noted as read."""
     entries = shared.of_team(run.team_id, sees=shared.sees(run.team_id, run.task.number))
     told = prompts.shown_in_full(entries)
+    if not told:
+        return entries
     with runs.holding(run.pk, run.fence):
         context.note_reads(run.team_id, told, reader=run.agent.name, run_id=run.pk, agent_id=run.agent_id, how="prompt")
     return entries

@@ -63,6 +63,14 @@ def _in_group(process: psutil.Process, group: int) -> bool:
         return False
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether somebody has stopped the process (SIGSTOP); one that a debugger looks at is none."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_STOPPED
+    except psutil.Error:
+        return False
+
+
 def end_groups(groups: Iterable[int], *, patience_s: float) -> None:
     """End groups: TERM, then KILL for what is left after `patience_s`; returns once all are seen gone (or 2 s after KILL)."""
     left = [group for group in groups if group > 1]

@@ -12,6 +12,8 @@ from tasks_app.management import processes, watchdog
 from tasks_app.management.service import Service
 from tasks_app.management.spare import Spare
 
+STILL_S = 60.0
+"""A process that is stopped (SIGSTOP, not a debugger) for so long is ended: what it holds of SQLite holds up everybody."""
 STEADY_S = 10.0
 """A process that lived this long was well: its next death counts as the first."""
 MAX_PAUSE_S = 30.0
@@ -34,6 +36,7 @@ class Child:
     started_at: float = 0.0
     start_at: float = 0.0
     quick_deaths: int = 0
+    still_since: float | None = None
 
 
 def pause_s(quick_deaths: int) -> float:
@@ -116,15 +119,27 @@ class Supervisor:
                 self._start(child)
             return
         code = child.process.poll()
+        if code is None and self._stands_still(child, now):
+            self.tell(f"The {child.service.name} stood still for {STILL_S:.0f} s: ended.", ())
+            self.kill([child.process.pid])
+            code = child.process.wait()
         if code is None:
             return
         processes.end_groups([child.process.pid], patience_s=0.0)  # what the dead leader left in its group
-        child.process = None
+        child.process, child.still_since = None, None
         child.quick_deaths = child.quick_deaths + 1 if now - child.started_at < STEADY_S else 1
         child.start_at = now + pause_s(child.quick_deaths)
         self._tell_death(child, code)
         if now >= child.start_at:
             self._start(child)
+
+    def _stands_still(self, child: Child, now: float) -> bool:
+        """Whether somebody has stopped the process, and has not let it go on for `STILL_S`."""
+        if child.process is None or not processes.is_stopped(child.process.pid):
+            child.still_since = None
+            return False
+        child.still_since = now if child.still_since is None else child.still_since
+        return now - child.still_since >= STILL_S
 
     def _tell_death(self, child: Child, code: int) -> None:
         how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"

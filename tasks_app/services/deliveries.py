@@ -65,9 +65,9 @@ def consume(run_id: str, fence: int, *, results: Sequence[str], told: Sequence[s
 @transaction.atomic
 def end(run_id: str, fence: int, ending: Ending, *, why: str) -> None:
     """End a run together with what it asked: open requests are withdrawn, told answers are spent. Raises `LeaseLost`."""
-    endings.finish(run_id, fence, ending)
+    run = endings.finish(run_id, fence, ending)
     decisions.withdraw_all(why=why, run_id=run_id)
-    _note_gap(runs.get(run_id))
+    _note_gap(run)
     if ending.status is RunStatus.COMPLETED:
         _spend_told(run_id, fence)
 

@@ -29,13 +29,17 @@ class Ending:
 
 
 @transaction.atomic
-def finish(run_id: str, fence: int, ending: Ending) -> None:
-    """running → completed, failed or killed, together with what becomes of the task. Raises `LeaseLost`."""
+def finish(run_id: str, fence: int, ending: Ending) -> Run:
+    """running → completed, failed or killed, together with what becomes of the task; returns the run as it was.
+
+    Raises `LeaseLost`.
+    """
     run = runs.get(run_id)
     events.lock(run.team_id)
     runs.guard(run_id, fence, worked_s=worktime.until_now(), **_terminal(ending, END_RUN))
     usage.note_unreported_cost(run)
     _settle(run, ending, actor=f"agent:{run.agent.name}")
+    return run
 
 
 @transaction.atomic

@@ -3,6 +3,8 @@
 from collections.abc import Collection, Sequence
 from datetime import timedelta
 
+from django.db.models import QuerySet
+
 from tasks_app.domain import deciders
 from tasks_app.domain.deciders import TURN
 from tasks_app.domain.errors import Conflict
@@ -10,6 +12,7 @@ from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus
 from tasks_app.domain.text import cut, one_line
 from tasks_app.models import Agent, Decision, Run, Task, Team
+from tasks_app.selectors import queue
 from tasks_app.services import clock, deciding, events, handing, keys, overruns, runs, tasks
 
 MINUTES = (1.0, deciders.WAIT_MINUTES)
@@ -36,7 +39,7 @@ def turn(team: Team) -> Run | None:
     Called by the tick, under the team's lock.
     """
     if not handing.waiting(team.pk).exists() and not _open_turn(team.pk):
-        return None  # every tick comes here, of teams without a lead agent too
+        return None
     _settle_turns(team)
     handing.hand_on_changed(team.pk)
     waits = list(handing.waiting(team.pk))
@@ -72,8 +75,13 @@ def _cannot(team: Team, lead: Agent | None) -> str:
     return f"the budget of {lead.name}’s turn is used up" if stuck.exists() else ""
 
 
+def open_turns(team_id: int) -> QuerySet[Task]:
+    """Return the turns of a lead agent that are not over."""
+    return queue.unfinished(team_id).filter(type=TURN)
+
+
 def _open_turn(team_id: int) -> bool:
-    return Task.objects.filter(team_id=team_id, type=TURN, status__in=tasks.UNFINISHED).exists()
+    return open_turns(team_id).exists()
 
 
 def _woken(team_id: int) -> int:

@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from tasks_app.domain import retry
-from tasks_app.domain.deciders import TURN, Decider, Subject, is_lead, subject_of_failure
+from tasks_app.domain.deciders import Decider, Subject, is_lead, subject_of_failure
 from tasks_app.domain.errors import Conflict
 from tasks_app.domain.messaging import LEAD_ROLE
 from tasks_app.domain.statuses import (
@@ -20,18 +20,20 @@ from tasks_app.domain.statuses import (
     DecisionStatus,
     Reason,
     RunStatus,
-    TaskStatus,
     TeamStatus,
 )
 from tasks_app.domain.text import cut
 from tasks_app.models import Agent, Decision, Run, Task, Team
+from tasks_app.selectors import queue
 from tasks_app.selectors.places import parallel
+from tasks_app.selectors.written import OPEN_RUNS
 from tasks_app.services import (
     capacity,
     deciding,
     decisions,
     deliveries,
     events,
+    glances,
     leading,
     messages,
     overruns,
@@ -63,16 +65,28 @@ def tick(team_id: int, *, keep: bool = False) -> list[str]:
         return []
     if team.workspace_due:  # a restore is not over: `restores.finish_due` calls again
         return []
-    _stop_cancelled(team_id)
+    seen = glances.at(team_id)
+    woken = _look_after(team) if seen.settles else None
+    slots = parallel(team.limits) - (capacity.at_work(team_id, due=True) if seen.settles else seen.at_work)
+    started = _give(team, _pairs(team, _free(team_id), most=slots), keep=keep) if slots > 0 else []
+    if seen.settles or not seen.unfinished:
+        _note_end(team)
+    return [run.pk for run in (*started, *([woken] if woken else []))]
+
+
+def _look_after(team: Team) -> Run | None:
+    """What comes before new work; returns the run of a lead agent that was woken."""
+    _stop_cancelled(team.pk)
     _settle_failures(team)
     stuck.look_after(team)
-    woken = leading.turn(team)
-    busy = set(Run.objects.filter(team_id=team_id, status__in=runs.OPEN).values_list("agent_id", flat=True))
-    slots = parallel(team.limits) - capacity.at_work(team_id, due=True)
-    crew = Agent.objects.filter(team_id=team_id, status=AgentStatus.ACTIVE.value).defer("handover")
-    started = _give(team, _pairs(team, [agent for agent in crew if agent.pk not in busy], most=slots), keep=keep)
-    _note_end(team)
-    return [run.pk for run in (*started, *([woken] if woken else []))]
+    return leading.turn(team)
+
+
+def _free(team_id: int) -> list[Agent]:
+    """The agents that may be given a task: active ones that have none."""
+    busy = Run.objects.filter(team_id=team_id, agent_id=OuterRef("pk"), status__in=OPEN_RUNS)
+    crew = Agent.objects.filter(team_id=team_id, status=AgentStatus.ACTIVE.value).exclude(Exists(busy))
+    return list(crew.defer("handover"))
 
 
 def _pairs(team: Team, free: list[Agent], *, most: int) -> list[tuple[Task, Agent]]:
@@ -83,7 +97,7 @@ def _pairs(team: Team, free: list[Agent], *, most: int) -> list[tuple[Task, Agen
     """
     pairs = list[tuple[Task, Agent]]()
     while free and len(pairs) < most:
-        fitting = tasks.ready(team.pk).filter(takes(free)).exclude(pk__in=[task.pk for task, _ in pairs])
+        fitting = queue.ready(team.pk).filter(takes(free)).exclude(pk__in=[task.pk for task, _ in pairs])
         found = list(fitting[: most - len(pairs)])
         if not found or (not pairs and overruns.holds(team, found)):
             break
@@ -135,26 +149,17 @@ def _tried(ready: Sequence[Task]) -> dict[int, set[int]]:
 
 def _stop_cancelled(team_id: int) -> None:
     """A review that was ended by another reviewer's verdict needs no run any more."""
-    left = Run.objects.filter(
-        team_id=team_id, status__in=runs.OPEN, task__status=TaskStatus.CANCELLED.value, stop_asked_at__isnull=True
-    )
-    for run in left.select_related("task"):
+    for run in glances.cancelled(team_id).select_related("task"):
         deliveries.stop_open_run(run.task, actor=events.SYSTEM, reason=Reason.STOPPED, held=True)
 
 
 def _note_end(team: Team) -> None:
-    left = Task.objects.filter(team=team, status__in=tasks.UNFINISHED).exists()
-    if not left and team.ended_at is None:
+    if team.ended_at is None and not queue.unfinished(team.pk).exists():
         Team.objects.filter(pk=team.pk).update(ended_at=timezone.now())
 
 
 def _settle_failures(team: Team) -> None:
-    """Those that the lead was asked about already wait for the answer: nothing is worked out for them again."""
-    asked = Decision.objects.filter(
-        task=OuterRef("pk"), run=None, kind=DecisionKind.ESCALATION.value, status=DecisionStatus.OPEN.value
-    )
-    failed = Task.objects.select_related("assignee").filter(team=team, status=TaskStatus.PENDING.value, failed=True)
-    for task in failed.exclude(type=TURN).exclude(Exists(asked)):
+    for task in glances.unsettled(team.pk).select_related("assignee"):
         _settle_failure(team, task)
 
 

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import QuerySet
+
 from tasks_app.domain.deciders import TURN, Decider, Subject, is_lead
 from tasks_app.domain.statuses import AgentStatus, DecisionKind, DecisionStatus, TaskStatus
 from tasks_app.models import Agent, Decision, Task, Team
@@ -25,19 +27,27 @@ class Stuck:
     options: tuple[dict[str, Any], ...]
 
 
+def asked(team_id: int) -> QuerySet[Decision]:
+    """Return the open requests about stuck tasks."""
+    return _about(team_id).filter(status=DecisionStatus.OPEN.value)
+
+
+def _about(team_id: int) -> QuerySet[Decision]:
+    return Decision.objects.filter(team_id=team_id, kind=DecisionKind.ESCALATION.value, payload__cause__isnull=False)
+
+
 def look_after(team: Team) -> None:
     """Ask the lead agent about what is stuck and take back what is not any more. Without one the page alone shows it."""
-    asked = Decision.objects.filter(team=team, kind=DecisionKind.ESCALATION.value, payload__cause__isnull=False)
-    open_ones, asks = list(asked.filter(status=DecisionStatus.OPEN.value)), _asks(team)
+    open_ones, asks = list(asked(team.pk)), _asks(team)
     if not asks and not open_ones:
-        return  # every tick comes here: what is stuck is worked out only for somebody
+        return  # what is stuck is worked out only for somebody
     found = {(one.task.pk, one.cause): one for one in _stuck(team)}
     for decision in open_ones:
         if (decision.task_id, decision.payload["cause"]) not in found:
             decisions.withdraw(decision.pk, why="it can go on now")
     if not asks:
         return
-    known = {(task_id, payload["cause"]) for task_id, payload in asked.values_list("task_id", "payload")}
+    known = {(task_id, payload["cause"]) for task_id, payload in _about(team.pk).values_list("task_id", "payload")}
     for key, one in found.items():
         if key not in known:
             decisions.open_by_system(

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from datetime import timedelta
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from tasks_app.domain import messaging
 from tasks_app.domain.errors import Forbidden, Invalid, TooMany
@@ -71,8 +72,12 @@ def _through_hub(team_id: int, sender: Agent, recipient: Agent) -> Ends:
 
 def hub_of(team_id: int) -> Agent | None:
     """Return the lead agent through whom a team in hub mode talks; None is the human."""
-    leads = Agent.objects.filter(team_id=team_id, role__iexact=messaging.LEAD_ROLE).exclude(status=AgentStatus.STOPPED.value)
-    return leads.order_by("position", "pk").first()
+    return leads(team_id).order_by("position", "pk").first()
+
+
+def leads(team_id: int) -> QuerySet[Agent]:
+    """Return the agents that could be a team's lead agent: those of that role that are not stopped."""
+    return Agent.objects.filter(team_id=team_id, role__iexact=messaging.LEAD_ROLE).exclude(status=AgentStatus.STOPPED.value)
 
 
 def everyone(team_id: int, sender_id: int | None) -> list[Agent]:

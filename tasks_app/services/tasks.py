@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -15,11 +15,12 @@ from tasks_app.domain import criteria
 from tasks_app.domain.criteria import Stored
 from tasks_app.domain.errors import AlreadyClaimed, Blocked, Conflict, Invalid, NotFound, TooLarge
 from tasks_app.domain.events import EventKind
-from tasks_app.domain.statuses import OPEN_RUN, TaskStatus
+from tasks_app.domain.statuses import TaskStatus
 from tasks_app.domain.text import clean, clean_json, cut
 from tasks_app.domain.transitions import CANCEL_TASK, CLAIM_TASK, COMPLETE_TASK, RELEASE_TASK, REOPEN_TASK, Move
-from tasks_app.models import Agent, Dependency, Run, Task, Team
+from tasks_app.models import Agent, Dependency, Task, Team
 from tasks_app.models.teams import LARGE_OF_TEAM
+from tasks_app.selectors.queue import WAITS
 from tasks_app.services import events, keys
 
 TITLE_LIMIT = 200
@@ -27,8 +28,6 @@ TEXT_LIMIT = 200_000
 METADATA_LIMIT = 20_000
 """Largest metadata of a task in characters of JSON."""
 UNFINISHED = CANCEL_TASK.sources
-WAITS = ~Q(needs__status=TaskStatus.COMPLETED.value)
-"""The dependencies whose task has to wait."""
 
 
 @dataclass(frozen=True)
@@ -285,15 +284,3 @@ def mark_reopened(task: Task, *, why: str, actor: str) -> None:
     if not landed:
         raise Conflict(f"{task.label} is not finished, so it cannot be reopened.")
     append_event(EventKind.TASK_REOPENED, task, actor=actor, data={"why": cut(why, 500)})
-
-
-def ready(team_id: int) -> QuerySet[Task]:
-    """Pending tasks that may start now, in order. One whose last attempt is still being stopped waits until that is gone."""
-    now = timezone.now()
-    return (
-        Task.objects.filter(team_id=team_id, status=TaskStatus.PENDING.value, failed=False, held=False)
-        .filter(Q(not_before=None) | Q(not_before__lte=now))
-        .exclude(pk__in=Dependency.objects.filter(WAITS, task__team_id=team_id).values("task_id"))
-        .exclude(pk__in=Run.objects.filter(team_id=team_id, status__in=[s.value for s in OPEN_RUN]).values("task_id"))
-        .order_by("priority", "position", "number")
-    )

@@ -72,5 +72,9 @@ def test_tries_to_connect_never_grow_rare_and_a_silent_host_holds_none_for_long(
     options = pooled({"sslmode": "require"}, most=8)
     pool = ConnectionPool(open=False, kwargs={}, **options.pop("pool"))
     assert (pool.reconnect_timeout, pool._reconnect_failed, pool.max_size) == (2.0, try_again, 8)
-    assert options == {"connect_timeout": 5, "sslmode": "require"}
+    still = "-c idle_in_transaction_session_timeout=15000"
+    assert options == {"connect_timeout": 5, "sslmode": "require", "options": still}
+    assert pooled({"options": "-c work_mem=8MB"}, most=1)["options"] == f"-c work_mem=8MB {still}"
+    theirs = "-c idle_in_transaction_session_timeout=0"
+    assert pooled({"options": theirs}, most=1)["options"] == theirs, "the lead's own word counts"
     assert pooled({"connect_timeout": 9}, most=1)["connect_timeout"] == 9, "the lead's own word counts"

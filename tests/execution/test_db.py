@@ -2,12 +2,15 @@
 
 import asyncio
 import threading
+import time
 
 import pytest
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, InternalError, OperationalError, connection, transaction
 
 from tasks_app.domain.errors import LeaseLost
+from tasks_app.domain.leases import LEASE_S
 from tasks_app.execution import db
+from tasks_app.services import events
 
 
 def failing(times, error, then="answer"):
@@ -27,6 +30,52 @@ def failing(times, error, then="answer"):
 def test_a_database_that_restarts_is_asked_again(error, monkeypatch):
     monkeypatch.setattr(db.connection, "close", lambda: None)
     assert db.patiently(failing(2, error), 1, a=2) == ("answer", (1,), {"a": 2})
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_stood_still_within_a_transaction_holds_nobody_up_and_goes_on_with_another_connection(crew):
+    if connection.vendor != "postgresql":
+        pytest.skip("SQLite has no server that could take a lock back: `up` ends the process (management/supervise)")
+    times, slugs = [], []
+
+    def frozen():
+        with transaction.atomic():
+            events.lock(crew.team.pk)
+            with connection.cursor() as cursor:
+                cursor.execute("SET idle_in_transaction_session_timeout = 100")
+            times.append(time.monotonic())
+            if len(times) == 1:
+                after.start()
+                after.join()  # the other has the lock though this one never let it go
+            return events.lock(crew.team.pk).slug
+
+    def other():
+        with transaction.atomic():
+            slugs.append(events.lock(crew.team.pk).slug)
+        connection.close()
+
+    after = threading.Thread(target=other)
+    assert db.patiently(frozen) == crew.team.slug
+    assert (slugs, len(times)) == ([crew.team.slug], 2)
+    connection.close()
+
+
+@pytest.mark.django_db
+def test_the_server_takes_the_locks_of_who_stands_still_after_a_lease():
+    if connection.vendor != "postgresql":
+        pytest.skip("PostgreSQL's own setting")
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW idle_in_transaction_session_timeout")
+        assert cursor.fetchone() == (f"{LEASE_S:g}s",)
+
+
+@pytest.mark.django_db
+def test_an_internal_error_of_a_connection_that_lives_is_not_repeated():
+    connection.ensure_connection()
+    call = failing(1, InternalError("a fault"))
+    with pytest.raises(InternalError):
+        db.patiently(call)
+    assert call()[0] == "answer", "it was called once"
 
 
 @pytest.mark.django_db

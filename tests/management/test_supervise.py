@@ -12,7 +12,7 @@ import pytest
 
 from tasks_app.management import spare
 from tasks_app.management.service import Service
-from tasks_app.management.supervise import SPARE_AFTER_S, Supervisor, pause_s, turn_over
+from tasks_app.management.supervise import SPARE_AFTER_S, STILL_S, Supervisor, pause_s, turn_over
 from tests.management.desks import ROOT, wait_for
 
 SLEEPER = (
@@ -91,6 +91,32 @@ def test_a_process_that_ran_well_for_long_starts_counting_afresh(make: object) -
         os.killpg(group, signal.SIGKILL)
         wait_for(lambda group=group: supervisor.look() or supervisor.groups() != [group], seconds=5)
     assert [sentence.endswith("starting it again.") for sentence, _ in told] == [True, True, True]
+
+
+def test_a_process_that_stands_still_is_ended_and_started_again_after_a_minute_and_not_before(make: object) -> None:
+    told, clock = Told(), Clock()
+    supervisor = make("import time; time.sleep(600)", told, clock)  # type: ignore[operator]
+    (group,) = supervisor.groups()
+    os.killpg(group, signal.SIGSTOP)
+    wait_for(lambda: psutil.Process(group).status() == psutil.STATUS_STOPPED, seconds=5)
+    supervisor.look()
+    clock.now += STILL_S - 1
+    supervisor.look()
+    os.killpg(group, signal.SIGCONT)
+    wait_for(lambda: psutil.Process(group).status() != psutil.STATUS_STOPPED, seconds=5)
+    supervisor.look()
+    os.killpg(group, signal.SIGSTOP)
+    wait_for(lambda: psutil.Process(group).status() == psutil.STATUS_STOPPED, seconds=5)
+    clock.now += 2
+    supervisor.look()
+    assert supervisor.groups() == [group], "it went on in between: the minute begins anew"
+    clock.now += STILL_S
+    supervisor.look()
+    assert supervisor.groups() != [group]
+    assert [sentence for sentence, _ in told] == [
+        "The thing stood still for 60 s: ended.",
+        "The thing was killed by signal 9: starting it again.",
+    ]
 
 
 def test_stop_ends_whole_groups_grandchildren_included(make: object) -> None:

@@ -7,6 +7,7 @@ from tasks_app.domain.graph import Why
 from tasks_app.domain.statuses import Reason, RunStatus, TaskStatus
 from tasks_app.models import Dependency, Event, Run, Task
 from tasks_app.selectors import crew as reading
+from tasks_app.selectors import queue
 from tasks_app.selectors import tasks as cards
 from tasks_app.services import actions, endings, runs, task_edits, tasks
 from tests import factories
@@ -31,7 +32,7 @@ def needs(crew, task, *others):
 def test_a_completed_blocker_frees_what_waited_and_stays_as_history():
     """N01"""
     crew = world.make(titles=("Blocker", "Blocked"), chain=True)
-    assert [t.title for t in tasks.ready(crew.team.pk)] == ["Blocker"]
+    assert [t.title for t in queue.ready(crew.team.pk)] == ["Blocker"]
     actions.complete_by_hand(crew.tasks[0].pk, actor="user:ada")
     detail = reading.task_detail(crew.tasks[1].pk)
     assert (detail["blockedBy"], detail["wasBlockedBy"]) == ([], ["1"])
@@ -178,7 +179,7 @@ def test_edits_commit_together_with_their_event():
 
 def test_moving_swaps_neighbours_of_one_priority_and_stops_at_the_end(crew):
     def order():
-        return [t.title for t in tasks.ready(crew.team.pk)]
+        return [t.title for t in queue.ready(crew.team.pk)]
 
     task_edits.move(crew.tasks[2].pk, up=True, actor="user:lead")
     assert order() == ["A", "C", "B"]
@@ -190,17 +191,17 @@ def test_moving_swaps_neighbours_of_one_priority_and_stops_at_the_end(crew):
 
 def test_ready_tasks_come_by_priority_then_order(crew):
     Task.objects.filter(pk=crew.tasks[2].pk).update(priority=1)
-    assert [t.title for t in tasks.ready(crew.team.pk)] == ["C", "A", "B"]
+    assert [t.title for t in queue.ready(crew.team.pk)] == ["C", "A", "B"]
     Task.objects.filter(pk=crew.tasks[2].pk).update(held=True)
     Task.objects.filter(pk=crew.tasks[0].pk).update(failed=True)
-    assert [t.title for t in tasks.ready(crew.team.pk)] == ["B"]
+    assert [t.title for t in queue.ready(crew.team.pk)] == ["B"]
 
 
 def test_a_cycle_that_is_in_the_tables_already_hangs_nothing_and_is_said(crew):
     """N04: an imported cycle; the scheduler starts none of its members and each says why."""
     for task, other in ((0, 1), (1, 0)):
         Dependency.objects.create(task=crew.tasks[task], needs=crew.tasks[other])
-    assert [t.title for t in tasks.ready(crew.team.pk)] == ["C"]
+    assert [t.title for t in queue.ready(crew.team.pk)] == ["C"]
     with pytest.raises(DomainError):
         runs.claim_task(crew.tasks[0].pk, agent_id=crew.agents[0].pk, actor="user:lead")
     shown = {c.title: [(o.why, o.never) for o in c.obstacles] for c in cards.of_teams([crew.team.pk])[crew.team.pk]}
@@ -232,7 +233,7 @@ def test_a_task_reopened_while_its_attempt_is_being_stopped_waits_until_that_is_
     actions.cancel(crew.tasks[0].pk, actor="user:ada")
     actions.reopen(crew.tasks[0].pk, why="No, do it.", actor="user:ada")
     assert crew.task().status == TaskStatus.PENDING.value
-    assert not tasks.ready(crew.team.pk)
+    assert not queue.ready(crew.team.pk)
     assert Run.objects.count() == 1
     runs.report(held.id, held.fence, {"status": "completed", "evidence": {"1": "x"}})
     endings.finish(held.id, held.fence, endings.Ending(RunStatus.COMPLETED, Reason.DONE))
