@@ -6,8 +6,10 @@ import time
 from collections import defaultdict
 from datetime import datetime
 from typing import Any
+from unittest import mock
 
 from django.db import connections
+from django.utils import timezone
 
 from bench import crew, desk, instant_worker, json_store, parts
 from bench.place import Place
@@ -29,14 +31,14 @@ def run(place: Place, options: argparse.Namespace) -> Report:
         for number in range(1, WORKERS + 1):
             house.worker(number, slots=-(-agents // WORKERS), app="bench.instant_worker")
         begun = time.monotonic()
-        team = crew.start(_plan(tasks, agents, seconds, random.Random(options.seed)))
+        team, there = _start(_plan(tasks, agents, seconds, random.Random(options.seed)))
         report.add("start a team of that size", "s", [time.monotonic() - begun])
         try:
             desk.until(lambda: _left(team) == 0, seconds=60 + tasks, pause_s=0.5, words="the end of the plan")
         except desk.TooLate as late:
             report.failures.append(f"{late}: {_left(team)} tasks are left")
         took = time.monotonic() - begun
-        _figures(report, team, took)
+        _figures(report, team, there, took)
         _peer(report, tasks, agents)
         report.notes.append(
             f"{tasks} tasks in chains and fans, {agents} agents, runs of {seconds[0]:g} to {seconds[1]:g} s, {WORKERS} workers"
@@ -69,8 +71,21 @@ def _left(team: Team) -> int:
         connections.close_all()
 
 
-def _figures(report: Report, team: Team, took: float) -> None:
-    there = max(Task.objects.filter(team=team).values_list("created_at", flat=True))  # the last task: then all is committed
+def _start(text: str) -> tuple[Team, datetime]:
+    """Start the team; returns it, and when its tasks were there for everybody: the first tick follows their commit."""
+    ticked: list[datetime] = []
+    tick = scheduling.tick
+
+    def noting(team_id: int, **words: Any) -> list[str]:
+        ticked.append(timezone.now())
+        return tick(team_id, **words)
+
+    with mock.patch.object(scheduling, "tick", noting):
+        team = crew.start(text)
+    return team, ticked[0]
+
+
+def _figures(report: Report, team: Team, there: datetime, took: float) -> None:
     free: dict[int, datetime] = defaultdict(lambda: there)
     done = dict(Task.objects.filter(team=team).values_list("pk", "completed_at"))
     needs: dict[int, list[int]] = defaultdict(list)

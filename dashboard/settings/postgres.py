@@ -18,8 +18,10 @@ CONNECT_S = 5
 WAIT_S = 20.0
 """For so long a call waits for a connection: also the patience of many callers with few connections."""
 IDLE_S = 15
-"""A process that stands still within a transaction (SIGSTOP, a host that is gone) holds its locks, and with them a whole team: after
-so long, which is a lease (`domain/leases`), the server takes them back. What it wanted to write is undone; its runs go on elsewhere."""
+"""A process that stands still within a transaction (SIGSTOP, a host that is gone) holds its locks, and with them a whole team.
+After so long, which is a lease (`domain/leases`), the server takes them back: what it had not committed is undone."""
+PREPARE_AFTER = 3
+"""A statement that a connection has executed so often is planned no more: ready tasks wait half as long (docs/performance.md)."""
 CHECK = ""
 """What `ConnectionPool.check_connection` executes."""
 
@@ -55,7 +57,16 @@ def pooled(options: dict[str, Any], *, most: int) -> dict[str, Any]:
         "reconnect_timeout": GIVE_UP_S,
         "reconnect_failed": try_again,
     }
-    return {"connect_timeout": CONNECT_S, **options, "options": _settings(str(options.get("options", ""))), "pool": pool}
+    own = {"connect_timeout": CONNECT_S, "server_side_binding": True, "prepare_threshold": PREPARE_AFTER}
+    given = {name: _value(name, value) for name, value in options.items()}
+    return {**own, **given, "options": _settings(str(options.get("options", ""))), "pool": pool}
+
+
+def _value(name: str, value: Any) -> Any:
+    """Return an option as psycopg takes it: in DATABASE_URL all are words, and `none` prepares no statement (PgBouncer)."""
+    if name != "prepare_threshold" or not isinstance(value, str):
+        return value
+    return int(value) if value.isdigit() else None
 
 
 def _settings(given: str) -> str:

@@ -36,14 +36,18 @@ def sweep(host: str) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-async def leave(worker: str) -> None:
-    """The worker ends: its folder goes with it. The SDK may be removing its own folders in there at this moment, hence again."""
+async def leave(worker: str, host: str) -> None:
+    """The worker ends: its folder goes with it, and what dead ones left: it may be the last that looks.
+
+    The SDK may be removing its own folders in there at this moment, hence again.
+    """
     folder = _folder() / worker
     for _ in range(TRIES):
         shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():
-            return
+            break
         await asyncio.sleep(PAUSE_S)
+    sweep(host)
 
 
 def _folder() -> Path:

@@ -258,7 +258,7 @@ class Supervisor:
             self._freed.clear()
             await self._freed.wait()
         await db.call(workers.leave, self.name)
-        await scratch.leave(self.name)
+        await scratch.leave(self.name, self.host)
         for work in self._standing:
             work.cancel()
 

@@ -73,7 +73,10 @@ def test_tries_to_connect_never_grow_rare_and_a_silent_host_holds_none_for_long(
     pool = ConnectionPool(open=False, kwargs={}, **options.pop("pool"))
     assert (pool.reconnect_timeout, pool._reconnect_failed, pool.max_size) == (2.0, try_again, 8)
     still = "-c idle_in_transaction_session_timeout=15000"
-    assert options == {"connect_timeout": 5, "sslmode": "require", "options": still}
+    prepares = {"server_side_binding": True, "prepare_threshold": 3}
+    assert options == {"connect_timeout": 5, "sslmode": "require", "options": still, **prepares}
+    found = [pooled({"prepare_threshold": said}, most=1)["prepare_threshold"] for said in ("none", "9", 5)]
+    assert found == [None, 9, 5], "a pooler between us and the server may know no prepared statements"
     assert pooled({"options": "-c work_mem=8MB"}, most=1)["options"] == f"-c work_mem=8MB {still}"
     theirs = "-c idle_in_transaction_session_timeout=0"
     assert pooled({"options": theirs}, most=1)["options"] == theirs, "the lead's own word counts"

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 import time_machine
+from django.db import OperationalError
 from django.utils import timezone
 
 from tasks_app.domain import retry
@@ -46,6 +47,34 @@ def test_a_reported_task_is_completed_with_its_evidence_and_summary(crew, held):
         "builder-1",
     )
     assert Team.objects.get().ended_at is not None
+
+
+def test_a_fault_in_giving_out_what_comes_next_undoes_nothing_of_what_came_of_the_life(crew, held, monkeypatch):
+    runs.report(held.id, held.fence, {"status": "completed", "evidence": {"It works.": "yes"}, "summary": "There."})
+
+    def faulty(*_, **__):
+        Team.objects.update(ended_at=timezone.now())
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr(outcome.scheduling, "tick", faulty)
+    assert settle(held, OutcomeKind.ENDED).begins == ()
+    assert (run_of(held).status, crew.task().status) == ("completed", "completed")
+
+
+def test_a_database_that_goes_away_in_between_leaves_nothing_half_written(crew, held, monkeypatch):
+    runs.report(held.id, held.fence, {"status": "completed", "evidence": {"It works.": "yes"}, "summary": "There."})
+    before = (run_of(held).status, crew.task().status)
+
+    def away(*_, **__):
+        raise OperationalError("away")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(outcome.scheduling, "tick", away)
+        with pytest.raises(OperationalError):
+            settle(held, OutcomeKind.ENDED)
+    assert (run_of(held).status, crew.task().status) == before == ("running", "in_progress")
+    settle(held, OutcomeKind.ENDED)
+    assert (run_of(held).status, crew.task().status) == ("completed", "completed")
 
 
 def test_a_task_that_was_given_back_is_pending_again_with_its_dossier(crew, held):

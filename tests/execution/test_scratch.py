@@ -32,7 +32,7 @@ def test_a_worker_has_a_folder_of_its_own_until_it_leaves(home, me):
     assert made.parent == home / "tmp" / me
     scratch.sweep(HOST)
     assert made.exists()
-    asyncio.run(scratch.leave(me))
+    asyncio.run(scratch.leave(me, HOST))
     assert not made.exists()
 
 
@@ -42,6 +42,13 @@ def test_what_a_killed_worker_has_left_is_removed_by_the_next_sweep(home, me, na
     left.mkdir(parents=True)
     scratch.sweep(HOST)
     assert not left.exists()
+
+
+def test_the_last_worker_that_leaves_takes_with_it_what_a_killed_one_has_left_a_moment_before(home, me):
+    left = home / "tmp" / "here:999999999:5"
+    left.mkdir(parents=True)
+    asyncio.run(scratch.leave(me, HOST))
+    assert list((home / "tmp").iterdir()) == []
 
 
 def test_whether_a_worker_of_another_host_lives_cannot_be_told_so_its_files_stay(home, me):
@@ -71,5 +78,5 @@ def test_a_folder_that_another_is_emptying_at_that_moment_does_not_stay(home, mo
             real(folder, **options)
 
     monkeypatch.setattr(scratch.shutil, "rmtree", meets_another)
-    asyncio.run(scratch.leave(me))
+    asyncio.run(scratch.leave(me, HOST))
     assert not (home / "tmp" / me).exists()
