@@ -77,7 +77,14 @@
   });
 
   // After an answer the next request's heading has the focus.
+  let settled;
   document.addEventListener("htmx:after:settle", () => {
+    if (settled) return; // one look for all blocks of a frame
+    settled = true;
+    queueMicrotask(settle);
+  });
+  const settle = () => {
+    settled = false;
     arm();
     pin();
     if (refused) {
@@ -91,7 +98,7 @@
     answered = false;
     scrollTo(0, 0); // what was answered and what is next are both at the top
     (document.querySelector("[data-decision] h2") ?? document.querySelector("#main h1"))?.focus({ preventScroll: true });
-  });
+  };
 
   // Who cannot see the bar hears of a new request, once, and of nothing else. The last of several is said, with how many there are.
   const WORDS = { plan: "Plan approval", stall: "Quiet agent" };

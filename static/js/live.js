@@ -3,11 +3,11 @@
 // "are you sure?" ([data-hold=firm]). Events become `live:<type>` on document.
 (() => {
   "use strict";
-  const BEAT = 25_000, FIRST = 500, LONGEST = 30_000, ACK_MS = 1000, ACK_EVERY = 20, ACK_CHARS = 100_000, BUDGET_MS = 12;
+  const BEAT = 25_000, FIRST = 500, LONGEST = 30_000, ACK_MS = 1000, ACK_EVERY = 20, ACK_CHARS = 100_000, BUDGET_MS = 12, REST = 4;
   const byId = (id) => document.getElementById(id);
   const queue = new Map(); // id -> newest HTML, null: gone
   let socket, url, seq, pageSeq, state, note, fetching, away, paused, owed;
-  let last = Date.now(), tries = 0, timer, raf, ackTimer, unacked = 0, chars = 0, acked = 0, opened = 0, skew = 0;
+  let last = Date.now(), tries = 0, rested = 0, timer, raf, ackTimer, unacked = 0, chars = 0, acked = 0, opened = 0, skew = 0;
 
   const write = (node, text) => { if (node && node.textContent !== text) node.textContent = text; };
   const since = () => new Date(last).toTimeString().slice(0, 8);
@@ -68,6 +68,31 @@
     list.querySelector("a")?.focus();
     order();
   });
+  // A block that only says something else has its texts and attributes put; a morph, ten times as dear, knows a row that has moved.
+  const KEPT = /^(open|data-htmx-powered)$/, MADE = /^(hx-|(href|action|formaction|name|value|type|for)$)/, FIELDS = "input,select,textarea,template";
+  const changes = (one, other, found) => {
+    if (one.isEqualNode(other)) return true;
+    if (one.nodeName !== other.nodeName || one.id !== other.id || one.childNodes.length !== other.childNodes.length) return false;
+    if (one.nodeType !== 1) {
+      found.push(() => { one.nodeValue = other.nodeValue; });
+      return true;
+    }
+    if (one.matches(FIELDS)) return false;
+    for (const name of new Set([...one.getAttributeNames(), ...other.getAttributeNames()])) {
+      const word = other.getAttribute(name);
+      if (one.getAttribute(name) === word || KEPT.test(name)) continue;
+      if (MADE.test(name)) return false;
+      found.push(() => { word === null ? one.removeAttribute(name) : one.setAttribute(name, word); });
+    }
+    return [...one.childNodes].every((node, at) => changes(node, other.childNodes[at], found));
+  };
+  const rewrite = (target, text) => {
+    const made = document.createElement("template"), found = [];
+    made.innerHTML = text.trim();
+    if (made.content.childNodes.length !== 1 || !changes(target, made.content.firstChild, found)) return false;
+    found.forEach((change) => change());
+    return true;
+  };
   // Morph all but what is held; false: it is all held.
   const put = (target, text, held = holds()) => {
     const inside = held.filter((node) => target.contains(node));
@@ -84,6 +109,7 @@
       }
       text = made.innerHTML;
     }
+    if (!inside.length && rewrite(target, text)) return true;
     htmx.swap({ target, text: steady(text), swap: "outerMorph", sourceElement: target });
     return true;
   };
@@ -99,8 +125,14 @@
     }
     order();
     tick();
+    // after the paint: who has no time gets fewer frames
+    if (!raf) setTimeout(() => { rested = start + REST * (performance.now() - start); });
   };
-  const kick = () => { if (!raf && !paused && !document.hidden && queue.size) raf = requestAnimationFrame(flush); };
+  const kick = () => {
+    if (raf || paused || document.hidden || !queue.size) return;
+    const pause = rested - performance.now();
+    raf = pause > 0 ? setTimeout(() => { raf = requestAnimationFrame(flush); }, pause) : requestAnimationFrame(flush);
+  };
 
   const ack = () => {
     clearTimeout(ackTimer);
