@@ -51,6 +51,8 @@ def build(run_id: str, fence: int) -> Prepared:
     task, agent, team = run.task, run.agent, run.team
     resumes, fork = _begins(run, fence)
     carried = "" if resumes or fork else carried_session(task, agent, rehearsal=team.rehearsal)
+    if resumes:
+        deliveries.tell_again(run_id, fence, reading.unseen_answers(run_id, run.session_id))
     closed = deliveries.undelivered(run_id)
     home = home_of(run_id, fence)
     remove_homes(run_id, upto=fence)

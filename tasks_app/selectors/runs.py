@@ -2,14 +2,16 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
 from django.db.models import Max, Q
 
+from tasks_app.decision_kinds import registry as decision_kinds
+from tasks_app.decision_kinds.base import ANSWERED
 from tasks_app.domain import planning
-from tasks_app.domain.lost_calls import MADE, LostCall, carried_out
+from tasks_app.domain.lost_calls import CUT_OFF, MADE, LostCall, carried_out
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus, StepKind
 from tasks_app.domain.text import cut
 from tasks_app.models import Agent, Decision, Run, Step, Task, TranscriptEntry
@@ -68,6 +70,41 @@ def lost_calls(run_id: str, session_id: str) -> list[LostCall]:
     return [
         _lost(call, results.get(call.tool_use_id)) for call in calls if _is_lost(call, known, came=call.tool_use_id in results)
     ]
+
+
+def unseen_answers(run_id: str, session_id: str) -> list[str]:
+    """Return the decisions whose answer counts as told, by a line that no process which goes on reads (`_conversation`).
+
+    A grant is none of them, for it was used; neither is what a call has brought back: that is told as a lost call.
+    """
+    told = Decision.objects.filter(run_id=run_id, consumed_at__isnull=False, status=DecisionStatus.ANSWERED.value)
+    found = [one for one in told if one.choice not in decision_kinds.get(one.kind).GRANTS]
+    if not found:
+        return []
+    ids = [one.tool_use_id for one in found]
+    came = Step.objects.filter(run_id=run_id, kind=StepKind.TOOL_RESULT.value, tool_use_id__in=ids)
+    brought = {step.tool_use_id for step in came if carried_out(step.text, is_error=bool(step.data.get("is_error")))}
+    since, lines = _looked_at_since(session_id), list(_conversation(session_id))
+    recent = [one for one in found if one.tool_use_id not in brought and one.consumed_at and one.consumed_at.timestamp() >= since]
+    return [one.pk for one in recent if not _reads_of(one, lines)]
+
+
+def _looked_at_since(session_id: str) -> float:
+    """From when on the latest lines hold everything, in Unix seconds; 0 where they are all there is."""
+    stored = TranscriptEntry.objects.filter(session_id=session_id, subpath="").exclude(uuid=None).order_by("-pk")
+    oldest = stored.values_list("mtime_ms", flat=True)[LATEST_LINES - 1 : LATEST_LINES]
+    return next((found / 1000 for found in oldest), 0.0)
+
+
+def _reads_of(decision: Decision, lines: Sequence[str]) -> bool:
+    """Whether one of these lines tells of the answer: a prompt of ours, or the result of the call, which was not cut off."""
+    marks = [ANSWERED.format(name) for name in (decision.tool_use_id, decision.pk) if name]
+    result = f'"tool_use_id": "{decision.tool_use_id}"'
+    return any(
+        any(mark in line for mark in marks)
+        or (bool(decision.tool_use_id) and result in line and not any(word in line for word in CUT_OFF))
+        for line in lines
+    )
 
 
 def _conversation(session_id: str) -> Iterator[str]:

@@ -50,6 +50,13 @@ def undelivered(run_id: str) -> list[Decision]:
     return list(Decision.objects.filter(run_id=run_id, status__in=done, consumed_at=None).order_by("opened_at", "pk"))
 
 
+def tell_again(run_id: str, fence: int, decision_ids: Collection[str]) -> None:
+    """What these answers told was lost with a line of the transcript: they count as untold again. Raises `LeaseLost`."""
+    if decision_ids:
+        with runs.holding(run_id, fence):
+            Decision.objects.filter(run_id=run_id, pk__in=decision_ids).update(consumed_at=None)
+
+
 def consume(run_id: str, fence: int, *, results: Sequence[str], told: Sequence[str]) -> None:
     """The resumable transcript holds the effect of these answers: they are spent for good.
 

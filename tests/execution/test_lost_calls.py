@@ -1,15 +1,17 @@
 """What an agent did in the last moment before a crash is told to the life that goes on, for its transcript does not hold it."""
 
 import pytest
+from django.utils import timezone
 
 from tasks_app.domain import lost_calls
 from tasks_app.domain.lost_calls import LostCall
-from tasks_app.domain.statuses import Reason
+from tasks_app.domain.statuses import DecisionKind, Reason
 from tasks_app.models import Decision
 from tasks_app.runners.port import Outcome, OutcomeKind, Parked
 from tests.execution.lives import Scripted, done, drive_on, outcome, told
 from tests.services import world
 
+PERMISSION, QUESTION = DecisionKind.PERMISSION, DecisionKind.QUESTION
 pytestmark = pytest.mark.usefixtures("scripted", "database_threads")
 
 
@@ -90,6 +92,54 @@ def test_a_parked_request_whose_call_the_transcript_lost_is_told_with_its_answer
     prompt = Scripted.specs[0].prompt
     assert "[crewdesk:repeat toolu_1]" in prompt
     assert [call.input for call in lost_calls.read(prompt)] == ['{"command": "mkdir a"}']
+
+
+def answered_and(*, parent: str | None):
+    """A life that is told the answer in its prompt; the line of that prompt follows from `parent`."""
+
+    async def goes_on(given, port):
+        line = told(given, uuid="9") | ({"parentUuid": parent} if parent else {})
+        await port.session_store.append({"project_key": "p", "session_id": given.session_id}, [line])
+        return Outcome(OutcomeKind.PARKED, Reason.INTERRUPTED)
+
+    return goes_on
+
+
+@pytest.mark.parametrize(("parent", "again"), [("lost", True), ("1", False)])
+@pytest.mark.parametrize("choice", ["answer", "deny"])
+def test_an_answer_that_was_told_in_a_line_nobody_reads_is_told_again_so_that_nothing_is_asked_twice(crew, choice, parent, again):
+    held = crew.claim()
+    kind, data = (
+        (QUESTION, {"answers": {"Which currency format should the invoices use?": "ISO code"}})
+        if choice == "answer"
+        else (PERMISSION, None)
+    )
+
+    async def asks(given, port):
+        await port.note_session(given.new_session_id)
+        await port.session_store.append({"project_key": "p", "session_id": given.new_session_id}, [told(given, uuid="1")])
+        port._grace_s = 0
+        with pytest.raises(Parked):
+            await port.ask(world.ask(kind))
+        return Outcome(OutcomeKind.PARKED, Reason.PARKED)
+
+    drive_on(held, asks)
+    world.answer(Decision.objects.get(), choice, note="Because.", data=data)
+    drive_on(world.take(held.id), answered_and(parent=parent))
+    assert Decision.objects.get().consumed_at is not None
+    drive_on(world.take(held.id), done())
+    assert ("[crewdesk:answered toolu_1]" in Scripted.specs[0].prompt) is again
+    assert Decision.objects.get().consumed_at is not None, "and it is spent at the end"
+
+
+def test_a_grant_that_was_told_in_a_line_nobody_reads_is_not_given_a_second_time(crew):
+    held = crew.claim()
+    drive_on(held, parking())
+    world.answer(Decision.objects.get(), "allow")
+    drive_on(world.take(held.id), answered_and(parent="lost"))
+    Decision.objects.update(consumed_at=timezone.now())
+    drive_on(world.take(held.id), done())
+    assert "[crewdesk:repeat toolu_1]" not in Scripted.specs[0].prompt
 
 
 def test_what_follows_from_a_line_that_was_lost_is_lost_too_for_no_process_reads_it(crew):
