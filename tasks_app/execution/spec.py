@@ -17,7 +17,7 @@ from tasks_app.execution import environment, prompts
 from tasks_app.rehearsal import scripts, server
 from tasks_app.runners.port import RunSpec
 from tasks_app.selectors import context as shared
-from tasks_app.selectors import estimates, leading
+from tasks_app.selectors import conversations, estimates, leading
 from tasks_app.selectors import runs as reading
 from tasks_app.selectors.context import Entry
 from tasks_app.services import budgets, context, deciding, deliveries, runs, task_edits, transcripts
@@ -51,9 +51,7 @@ def build(run_id: str, fence: int) -> Prepared:
     task, agent, team = run.task, run.agent, run.team
     resumes, fork = _begins(run, fence)
     carried = "" if resumes or fork else carried_session(task, agent, rehearsal=team.rehearsal)
-    if resumes:
-        deliveries.tell_again(run_id, fence, reading.unseen_answers(run_id, run.session_id))
-    closed = deliveries.undelivered(run_id)
+    closed = _to_be_told(run, fence, resumes=resumes)
     home = home_of(run_id, fence)
     remove_homes(run_id, upto=fence)
     key, url = _register(run, fence) if team.rehearsal else (None, None)
@@ -86,6 +84,13 @@ def build(run_id: str, fence: int) -> Prepared:
         rehearsal=team.rehearsal,
     )
     return Prepared(spec, key)
+
+
+def _to_be_told(run: Any, fence: int, *, resumes: bool) -> list[Any]:
+    """Return what was decided and is to be told; an answer that the session has lost counts as untold again."""
+    if resumes:
+        deliveries.tell_again(run.pk, fence, reading.unseen_answers(run.pk, run.session_id))
+    return deliveries.undelivered(run.pk)
 
 
 def _refuses_unsettled(team: Any) -> bool:
@@ -136,7 +141,7 @@ def carried_session(task: Any, agent: Any, *, rehearsal: bool) -> str:
 
 def _prompt(run: Any, closed: list[Any], carried: str, *, resumes: bool) -> str:
     lost = reading.lost_calls(run.pk, run.session_id)
-    if resumes:
+    if resumes and not conversations.has_lost_its_task(run.pk, run.session_id):
         told = prompts.going_on(run, closed, interrupted_call=reading.last_call_without_result(run.pk), lost=lost)
     else:
         told = _first(run, closed, carried, lost)

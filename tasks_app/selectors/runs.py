@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -14,10 +14,10 @@ from tasks_app.domain import planning
 from tasks_app.domain.lost_calls import CUT_OFF, MADE, LostCall, carried_out
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus, StepKind
 from tasks_app.domain.text import cut
-from tasks_app.models import Agent, Decision, Run, Step, Task, TranscriptEntry
+from tasks_app.models import Agent, Decision, Run, Step, Task
+from tasks_app.selectors import conversations
 
 LATEST_CALLS = 20
-LATEST_LINES = 400
 WRITERS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
 DID = tuple(kind.value for kind in (StepKind.SAID, StepKind.THOUGHT, StepKind.TOOL_CALL, StepKind.TOOL_RESULT, StepKind.SUBTASK))
 """Steps of the agent's own: what it was told, and what Claude Code or Crewdesk noted, is none."""
@@ -66,14 +66,14 @@ def lost_calls(run_id: str, session_id: str) -> list[LostCall]:
         return []
     came = mine.filter(kind=StepKind.TOOL_RESULT.value, tool_use_id__in=[call.tool_use_id for call in calls])
     results = {step.tool_use_id: step for step in came if carried_out(step.text, is_error=bool(step.data.get("is_error")))}
-    known = "\n".join(_conversation(session_id))
+    known = "\n".join(conversations.read_by_the_next(session_id))
     return [
         _lost(call, results.get(call.tool_use_id)) for call in calls if _is_lost(call, known, came=call.tool_use_id in results)
     ]
 
 
 def unseen_answers(run_id: str, session_id: str) -> list[str]:
-    """Return the decisions whose answer counts as told, by a line that no process which goes on reads (`_conversation`).
+    """Return the decisions whose answer counts as told, by a line that no process which goes on reads (`conversations`).
 
     A grant is none of them, for it was used; neither is what a call has brought back: that is told as a lost call.
     """
@@ -84,16 +84,9 @@ def unseen_answers(run_id: str, session_id: str) -> list[str]:
     ids = [one.tool_use_id for one in found]
     came = Step.objects.filter(run_id=run_id, kind=StepKind.TOOL_RESULT.value, tool_use_id__in=ids)
     brought = {step.tool_use_id for step in came if carried_out(step.text, is_error=bool(step.data.get("is_error")))}
-    since, lines = _looked_at_since(session_id), list(_conversation(session_id))
+    since, lines = conversations.looked_at_since(session_id), list(conversations.read_by_the_next(session_id))
     recent = [one for one in found if one.tool_use_id not in brought and one.consumed_at and one.consumed_at.timestamp() >= since]
     return [one.pk for one in recent if not _reads_of(one, lines)]
-
-
-def _looked_at_since(session_id: str) -> float:
-    """From when on the latest lines hold everything, in Unix seconds; 0 where they are all there is."""
-    stored = TranscriptEntry.objects.filter(session_id=session_id, subpath="").exclude(uuid=None).order_by("-pk")
-    oldest = stored.values_list("mtime_ms", flat=True)[LATEST_LINES - 1 : LATEST_LINES]
-    return next((found / 1000 for found in oldest), 0.0)
 
 
 def _reads_of(decision: Decision, lines: Sequence[str]) -> bool:
@@ -105,22 +98,6 @@ def _reads_of(decision: Decision, lines: Sequence[str]) -> bool:
         or (bool(decision.tool_use_id) and result in line and not any(word in line for word in CUT_OFF))
         for line in lines
     )
-
-
-def _conversation(session_id: str) -> Iterator[str]:
-    """Yield the latest lines of a session that a process which goes on reads.
-
-    A line whose parent was lost (a disk that was full for a moment) is none of them, nor is any that follows from it. A gap
-    that lies further back than the latest lines is not seen.
-    """
-    stored = TranscriptEntry.objects.filter(session_id=session_id, subpath="").exclude(uuid=None)
-    latest = [(line, json.loads(line)) for line in stored.order_by("-pk").values_list("entry", flat=True)[:LATEST_LINES]][::-1]
-    parents = {str(entry.get("parentUuid") or "") for _, entry in latest} - {str(entry["uuid"]) for _, entry in latest}
-    reached = {"", *stored.filter(uuid__in=parents).values_list("uuid", flat=True)}
-    for line, entry in latest:
-        if str(entry.get("parentUuid") or "") in reached:
-            reached.add(str(entry["uuid"]))
-            yield line
 
 
 def _is_lost(call: Step, known: str, *, came: bool) -> bool:

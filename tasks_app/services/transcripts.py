@@ -12,6 +12,7 @@ from django.db.models import Max
 from tasks_app.domain.errors import Conflict
 from tasks_app.domain.lost_calls import carried_out
 from tasks_app.models import TranscriptEntry
+from tasks_app.selectors.conversations import begins
 from tasks_app.services import calls as crew_calls
 from tasks_app.services import deliveries, messages, rows, runs
 from tasks_app.services.clock import now_s
@@ -25,8 +26,6 @@ DAMAGED = (
     "Fork from an earlier message, or give the task out again."
 )
 ANSWERED = re.compile(r"\[crewdesk:answered ([\w-]{1,80})\]")
-TASK, FORK = "[crewdesk:task ", "[crewdesk:fork "
-LIFE = re.compile(r"\[crewdesk:life ([\w-]{1,20}):\d+\]")
 MESSAGE = re.compile(r"\[message (m[0-9a-z]{8}) ")
 
 
@@ -43,7 +42,7 @@ def append(key: Mapping[str, Any], entries: Sequence[Mapping[str, Any]], *, run_
     if not entries:
         return
     if run_id:
-        told = any(e.get("type") == "user" and _begins(json.dumps(e), run_id) for e in entries)
+        told = any(e.get("type") == "user" and begins(json.dumps(e), run_id) for e in entries)
         # before the task's own prompt is stored there is nothing to go on from: the next life starts with it again
         runs.guard(run_id, fence, **({"started_session": True} if told else {}))
     scope, stamp = _scope(key), int(now_s() * 1000)
@@ -51,15 +50,6 @@ def append(key: Mapping[str, Any], entries: Sequence[Mapping[str, Any]], *, run_
     rows.add(lines, known="ON CONFLICT DO NOTHING")
     if run_id and not scope["subpath"]:
         _spend(run_id, fence, entries)
-
-
-def _begins(words: str, run_id: str) -> bool:
-    """Whether this is the prompt that an attempt begins with: its own, for a fork begins with a copy of another's.
-
-    The first mark says whose it is. What was tried before quotes the prompts of other attempts, marks and all.
-    """
-    first = LIFE.search(words)
-    return (TASK in words or FORK in words) and (first is None or first[1] == run_id)
 
 
 def _spend(run_id: str, fence: int, entries: Sequence[Mapping[str, Any]]) -> None:

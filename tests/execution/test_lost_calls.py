@@ -152,3 +152,35 @@ def test_what_follows_from_a_line_that_was_lost_is_lost_too_for_no_process_reads
     world.answer(Decision.objects.get(), "allow")
     drive_on(world.take(held.id), done())
     assert [call.id for call in lost_calls.read(Scripted.specs[0].prompt)] == ["toolu_1"]
+
+
+def work(uuid, parent):
+    return {
+        "type": "assistant",
+        "uuid": uuid,
+        "parentUuid": parent,
+        "message": {"content": [{"type": "text", "text": "I work."}]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("lines", "again"),
+    [
+        ((work("3", "2"),), True),
+        ((work("2", "1"), work("4", "3")), False),
+        ((work("2", "1"),), False),
+        ((), False),
+    ],
+    ids=["the first answer was lost", "a later one was lost", "nothing was lost", "it never answered"],
+)
+def test_an_agent_whose_task_is_in_no_line_that_is_read_is_told_its_task_again_with_what_it_did(crew, lines, again):
+    """Seen with a disk that was full for a moment: Claude Code went on from before the prompt that nothing followed from."""
+    held = crew.claim()
+    drive_on(held, parking(*lines))
+    world.answer(Decision.objects.get(), "deny", note="Not now.")
+    drive_on(world.take(held.id), done())
+    prompt = Scripted.specs[0].prompt
+    assert ("[crewdesk:task T-1 attempt 1]" in prompt) is again
+    assert [call.id for call in lost_calls.read(prompt)] == ["toolu_1"]
+    assert "[crewdesk:answered toolu_1]" in prompt
+    assert Scripted.specs[0].session_id, "it goes on in its session"

@@ -1,0 +1,90 @@
+"""What a process that goes on in a stored session reads of it: a line whose parent was lost is read by none."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tasks_app.models import TranscriptEntry
+
+LATEST_LINES = 400
+"""A gap that lies further back than this is not seen."""
+TASK, FORK = "[crewdesk:task ", "[crewdesk:fork "
+LIFE = re.compile(r"\[crewdesk:life ([\w-]{1,20}):\d+\]")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One of the latest lines; `reached`: nothing that it follows from was lost."""
+
+    uuid: str
+    text: str
+    entry: dict[str, Any]
+    reached: bool
+
+    @property
+    def parent(self) -> str:
+        """The uuid of the line that it follows; "" for the first."""
+        return str(self.entry.get("parentUuid") or "")
+
+
+def begins(words: str, run_id: str) -> bool:
+    """Whether this is the prompt that an attempt begins with: its own, for a fork begins with a copy of another's.
+
+    The first mark says whose it is. What was tried before quotes the prompts of other attempts, marks and all.
+    """
+    first = LIFE.search(words)
+    return (TASK in words or FORK in words) and (first is None or first[1] == run_id)
+
+
+def read_by_the_next(session_id: str) -> list[str]:
+    """Return the latest lines of a session that a process which goes on reads.
+
+    A line whose parent was lost (a disk that was full for a moment) is none of them, nor is any that follows from it.
+    """
+    return [line.text for line in _latest(session_id) if line.reached]
+
+
+def has_lost_its_task(run_id: str, session_id: str) -> bool:
+    """Whether lines were lost so early that nothing of the model's follows from the prompt that the attempt began with.
+
+    Claude Code leaves a prompt without an answer out when it goes on: the agent would not know what its task is.
+    """
+    lines = list(_latest(session_id))
+    if all(line.reached for line in lines):
+        return False
+    after = set[str]()
+    for line in lines:
+        if not line.reached:
+            continue
+        if line.entry.get("type") == "user" and begins(line.text, run_id):
+            after = {line.uuid}
+        elif line.parent in after:
+            if line.entry.get("type") == "assistant":
+                return False
+            after.add(line.uuid)
+    return bool(after) or looked_at_since(session_id) == 0
+
+
+def looked_at_since(session_id: str) -> float:
+    """From when on the latest lines hold everything, in Unix seconds; 0 where they are all there is."""
+    oldest = _stored(session_id).order_by("-pk").values_list("mtime_ms", flat=True)[LATEST_LINES - 1 : LATEST_LINES]
+    return next((found / 1000 for found in oldest), 0.0)
+
+
+def _stored(session_id: str) -> Any:
+    return TranscriptEntry.objects.filter(session_id=session_id, subpath="").exclude(uuid=None)
+
+
+def _latest(session_id: str) -> Iterator[Line]:
+    stored = _stored(session_id)
+    latest = list(stored.order_by("-pk").values_list("uuid", "entry")[:LATEST_LINES])[::-1]
+    lines = [(str(uuid), text, json.loads(text)) for uuid, text in latest]
+    parents = {str(entry.get("parentUuid") or "") for *_, entry in lines} - {uuid for uuid, *_ in lines}
+    reached = {"", *stored.filter(uuid__in=parents).values_list("uuid", flat=True)}
+    for uuid, text, entry in lines:
+        line = Line(uuid, text, entry, str(entry.get("parentUuid") or "") in reached)
+        if line.reached:
+            reached.add(uuid)
+        yield line
