@@ -11,15 +11,14 @@ from typing import Any
 
 import psycopg
 
+from tasks_app.domain.leases import LEASE_S
+
 GIVE_UP_S = 2.0
 """The pool's tries to connect come after 0, 1 and 2 s; then they begin anew (`try_again`) instead of growing rare."""
 CONNECT_S = 5
 """A host that does not even refuse (switched off, behind a wall) holds a try for no longer; libpq's own limit is minutes."""
 WAIT_S = 20.0
 """For so long a call waits for a connection: also the patience of many callers with few connections."""
-IDLE_S = 15
-"""A process that stands still within a transaction (SIGSTOP, a host that is gone) holds its locks, and with them a whole team.
-After so long, which is a lease (`domain/leases`), the server takes them back: what it had not committed is undone."""
 PREPARE_AFTER = 3
 """A statement that a connection has executed so often is planned no more: ready tasks wait half as long (docs/performance.md)."""
 CHECK = ""
@@ -57,19 +56,21 @@ def pooled(options: dict[str, Any], *, most: int) -> dict[str, Any]:
         "reconnect_timeout": GIVE_UP_S,
         "reconnect_failed": try_again,
     }
-    own = {"connect_timeout": CONNECT_S, "server_side_binding": True, "prepare_threshold": PREPARE_AFTER}
-    given = {name: _value(name, value) for name, value in options.items()}
-    return {**own, **given, "options": _settings(str(options.get("options", ""))), "pool": pool}
+    own = {"connect_timeout": CONNECT_S, "server_side_binding": True}
+    prepared = {"prepare_threshold": _times(options.get("prepare_threshold", PREPARE_AFTER))}
+    return {**own, **options, **prepared, "options": _settings(str(options.get("options", ""))), "pool": pool}
 
 
-def _value(name: str, value: Any) -> Any:
-    """Return an option as psycopg takes it: in DATABASE_URL all are words, and `none` prepares no statement (PgBouncer)."""
-    if name != "prepare_threshold" or not isinstance(value, str):
-        return value
-    return int(value) if value.isdigit() else None
+def _times(said: Any) -> int | None:
+    """Return the threshold as psycopg takes it: DATABASE_URL gives words, of which `none` prepares no statement (PgBouncer)."""
+    return int(said) if str(said).isdigit() else None
 
 
 def _settings(given: str) -> str:
-    """Return what the server is told at the start of a session; the lead's own word, in DATABASE_URL, counts."""
+    """Return what the server is told at the start of a session; the lead's own word, in DATABASE_URL, counts.
+
+    A process that stands still within a transaction (SIGSTOP, a host that is gone) holds its locks, and with them a whole team.
+    After a lease the server takes them back: what had not been committed is undone.
+    """
     name = "idle_in_transaction_session_timeout"
-    return given if name in given else f"{given} -c {name}={IDLE_S * 1000}".strip()
+    return given if name in given else f"{given} -c {name}={LEASE_S * 1000:.0f}".strip()

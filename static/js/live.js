@@ -69,7 +69,7 @@
     order();
   });
   // A block that only says something else has its texts and attributes put; a morph, ten times as dear, knows a row that has moved.
-  const KEPT = /^(open|data-htmx-powered)$/, MADE = /^(hx-|(href|action|formaction|name|value|type|for)$)/, FIELDS = "input,select,textarea,template";
+  const MADE = /^(hx-|(href|action|formaction|name|value|type|for)$)/, FIELDS = "input,select,textarea,template";
   const changes = (one, other, found) => {
     if (one.isEqualNode(other)) return true;
     if (one.nodeName !== other.nodeName || one.id !== other.id || one.childNodes.length !== other.childNodes.length) return false;
@@ -80,7 +80,7 @@
     if (one.matches(FIELDS)) return false;
     for (const name of new Set([...one.getAttributeNames(), ...other.getAttributeNames()])) {
       const word = other.getAttribute(name);
-      if (one.getAttribute(name) === word || KEPT.test(name)) continue;
+      if (one.getAttribute(name) === word || htmx.config.morphIgnore.includes(name)) continue;
       if (MADE.test(name)) return false;
       found.push(() => { word === null ? one.removeAttribute(name) : one.setAttribute(name, word); });
     }

@@ -19,7 +19,7 @@ ASIDE_THREADS = 2
 PATIENCE_S = 30.0
 """A database that is away for longer fails the call; by then the leases are lost anyway."""
 STOOD_STILL = "25P03"
-"""PostgreSQL's code for a session that was ended because it did nothing within a transaction (`settings/postgres.IDLE_S`)."""
+"""PostgreSQL's code for a session that was ended because it did nothing within a transaction (`dashboard/settings/postgres`)."""
 _pool = ThreadPoolExecutor(THREADS, thread_name_prefix="crewdesk-db")
 _aside = ThreadPoolExecutor(ASIDE_THREADS, thread_name_prefix="crewdesk-db-aside")
 _line = ThreadPoolExecutor(1, thread_name_prefix="crewdesk-db-line")

@@ -17,9 +17,10 @@ from tasks_app.execution import environment, prompts
 from tasks_app.rehearsal import scripts, server
 from tasks_app.runners.port import RunSpec
 from tasks_app.selectors import context as shared
-from tasks_app.selectors import conversations, estimates, leading
+from tasks_app.selectors import estimates, leading
 from tasks_app.selectors import runs as reading
 from tasks_app.selectors.context import Entry
+from tasks_app.selectors.conversations import Conversation
 from tasks_app.services import budgets, context, deciding, deliveries, runs, task_edits, transcripts
 from tasks_app.tools import registry
 
@@ -51,7 +52,8 @@ def build(run_id: str, fence: int) -> Prepared:
     task, agent, team = run.task, run.agent, run.team
     resumes, fork = _begins(run, fence)
     carried = "" if resumes or fork else carried_session(task, agent, rehearsal=team.rehearsal)
-    closed = _to_be_told(run, fence, resumes=resumes)
+    conversation = Conversation(run.session_id)
+    closed = _to_be_told(run, conversation, resumes=resumes)
     home = home_of(run_id, fence)
     remove_homes(run_id, upto=fence)
     key, url = _register(run, fence) if team.rehearsal else (None, None)
@@ -63,7 +65,7 @@ def build(run_id: str, fence: int) -> Prepared:
         agent=agent.name,
         task_label=task.label,
         attempt=run.attempt,
-        prompt=_prompt(run, closed, carried, resumes=resumes),
+        prompt=_prompt(run, closed, carried, conversation, resumes=resumes),
         system_prompt=prompts.system(run, reading.colleagues(run)),
         workspace=team.workspace,
         home=str(home),
@@ -86,10 +88,10 @@ def build(run_id: str, fence: int) -> Prepared:
     return Prepared(spec, key)
 
 
-def _to_be_told(run: Any, fence: int, *, resumes: bool) -> list[Any]:
+def _to_be_told(run: Any, conversation: Conversation, *, resumes: bool) -> list[Any]:
     """Return what was decided and is to be told; an answer that the session has lost counts as untold again."""
     if resumes:
-        deliveries.tell_again(run.pk, fence, reading.unseen_answers(run.pk, run.session_id))
+        deliveries.tell_again(run.pk, run.fence, reading.unseen_answers(run.pk, conversation))
     return deliveries.undelivered(run.pk)
 
 
@@ -139,9 +141,9 @@ def carried_session(task: Any, agent: Any, *, rehearsal: bool) -> str:
     return "" if forecast is not None and not forecast.fits else agent.session_id
 
 
-def _prompt(run: Any, closed: list[Any], carried: str, *, resumes: bool) -> str:
-    lost = reading.lost_calls(run.pk, run.session_id)
-    if resumes and not conversations.has_lost_its_task(run.pk, run.session_id):
+def _prompt(run: Any, closed: list[Any], carried: str, conversation: Conversation, *, resumes: bool) -> str:
+    lost = reading.lost_calls(run.pk, conversation)
+    if resumes and not conversation.has_lost_its_task(run.pk):
         told = prompts.going_on(run, closed, interrupted_call=reading.last_call_without_result(run.pk), lost=lost)
     else:
         told = _first(run, closed, carried, lost)

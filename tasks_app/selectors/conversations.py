@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from tasks_app.models import TranscriptEntry
@@ -38,53 +38,53 @@ def begins(words: str, run_id: str) -> bool:
     return (TASK in words or FORK in words) and (first is None or first[1] == run_id)
 
 
-def read_by_the_next(session_id: str) -> list[str]:
-    """Return the latest lines of a session that a process which goes on reads.
+class Conversation:
+    """The latest lines of a session, read once, when the first question is asked."""
 
-    A line whose parent was lost (a disk that was full for a moment) is none of them, nor is any that follows from it.
-    """
-    return [line.text for line in _latest(session_id) if line.reached]
+    def __init__(self, session_id: str) -> None:
+        self._stored = TranscriptEntry.objects.filter(session_id=session_id, subpath="").exclude(uuid=None)
 
+    @cached_property
+    def read_by_the_next(self) -> list[str]:
+        """The lines that a process which goes on reads.
 
-def has_lost_its_task(run_id: str, session_id: str) -> bool:
-    """Whether lines were lost so early that nothing of the model's follows from the prompt that the attempt began with.
+        A line whose parent was lost (a disk that was full for a moment) is none of them, nor is any that follows from it.
+        """
+        return [line.text for line in self._lines if line.reached]
 
-    Claude Code leaves a prompt without an answer out when it goes on: the agent would not know what its task is.
-    """
-    lines = list(_latest(session_id))
-    if all(line.reached for line in lines):
-        return False
-    after = set[str]()
-    for line in lines:
-        if not line.reached:
-            continue
-        if line.entry.get("type") == "user" and begins(line.text, run_id):
-            after = {line.uuid}
-        elif line.parent in after:
-            if line.entry.get("type") == "assistant":
-                return False
-            after.add(line.uuid)
-    return bool(after) or looked_at_since(session_id) == 0
+    @cached_property
+    def since(self) -> float:
+        """From when on the lines hold everything, in Unix seconds; 0 where they are all there is."""
+        oldest = self._stored.order_by("-pk").values_list("mtime_ms", flat=True)[LATEST_LINES - 1 : LATEST_LINES]
+        return next((found / 1000 for found in oldest), 0.0)
 
+    def has_lost_its_task(self, run_id: str) -> bool:
+        """Whether lines were lost so early that nothing of the model's follows from the prompt that the attempt began with.
 
-def looked_at_since(session_id: str) -> float:
-    """From when on the latest lines hold everything, in Unix seconds; 0 where they are all there is."""
-    oldest = _stored(session_id).order_by("-pk").values_list("mtime_ms", flat=True)[LATEST_LINES - 1 : LATEST_LINES]
-    return next((found / 1000 for found in oldest), 0.0)
+        Claude Code leaves a prompt without an answer out when it goes on: the agent would not know what its task is.
+        """
+        read = [line for line in self._lines if line.reached]
+        if len(read) == len(self._lines):
+            return False
+        after = set[str]()
+        for line in read:
+            if line.entry.get("type") == "user" and begins(line.text, run_id):
+                after = {line.uuid}
+            elif line.parent in after:
+                if line.entry.get("type") == "assistant":
+                    return False
+                after.add(line.uuid)
+        return bool(after) or self.since == 0
 
-
-def _stored(session_id: str) -> Any:
-    return TranscriptEntry.objects.filter(session_id=session_id, subpath="").exclude(uuid=None)
-
-
-def _latest(session_id: str) -> Iterator[Line]:
-    stored = _stored(session_id)
-    latest = list(stored.order_by("-pk").values_list("uuid", "entry")[:LATEST_LINES])[::-1]
-    lines = [(str(uuid), text, json.loads(text)) for uuid, text in latest]
-    parents = {str(entry.get("parentUuid") or "") for *_, entry in lines} - {uuid for uuid, *_ in lines}
-    reached = {"", *stored.filter(uuid__in=parents).values_list("uuid", flat=True)}
-    for uuid, text, entry in lines:
-        line = Line(uuid, text, entry, str(entry.get("parentUuid") or "") in reached)
-        if line.reached:
-            reached.add(uuid)
-        yield line
+    @cached_property
+    def _lines(self) -> list[Line]:
+        latest = list(self._stored.order_by("-pk").values_list("uuid", "entry")[:LATEST_LINES])[::-1]
+        entries = [(str(uuid), text, json.loads(text)) for uuid, text in latest]
+        parents = {str(entry.get("parentUuid") or "") for *_, entry in entries} - {uuid for uuid, *_ in entries}
+        reached = {"", *self._stored.filter(uuid__in=parents).values_list("uuid", flat=True)}
+        lines = []
+        for uuid, text, entry in entries:
+            lines.append(Line(uuid, text, entry, str(entry.get("parentUuid") or "") in reached))
+            if lines[-1].reached:
+                reached.add(uuid)
+        return lines

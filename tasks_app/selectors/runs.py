@@ -15,7 +15,7 @@ from tasks_app.domain.lost_calls import CUT_OFF, MADE, LostCall, carried_out
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus, StepKind
 from tasks_app.domain.text import cut
 from tasks_app.models import Agent, Decision, Run, Step, Task
-from tasks_app.selectors import conversations
+from tasks_app.selectors.conversations import Conversation
 
 LATEST_CALLS = 20
 WRITERS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
@@ -55,7 +55,7 @@ def _given(call: Step) -> str:
     return json.dumps(call.data.get("input") or {}, ensure_ascii=False)
 
 
-def lost_calls(run_id: str, session_id: str) -> list[LostCall]:
+def lost_calls(run_id: str, conversation: Conversation) -> list[LostCall]:
     """Return the last calls of the main thread that the stored transcript does not hold, or whose result it does not hold.
 
     A transcript follows its process by about 0.1 s: a few calls at most, so that the ends of both are compared.
@@ -64,16 +64,21 @@ def lost_calls(run_id: str, session_id: str) -> list[LostCall]:
     calls = list(mine.filter(kind=StepKind.TOOL_CALL.value).exclude(tool_use_id="").order_by("-seq")[:LATEST_CALLS])[::-1]
     if not calls:
         return []
-    came = mine.filter(kind=StepKind.TOOL_RESULT.value, tool_use_id__in=[call.tool_use_id for call in calls])
-    results = {step.tool_use_id: step for step in came if carried_out(step.text, is_error=bool(step.data.get("is_error")))}
-    known = "\n".join(conversations.read_by_the_next(session_id))
+    results = _results(run_id, [call.tool_use_id for call in calls])
+    known = "\n".join(conversation.read_by_the_next)
     return [
         _lost(call, results.get(call.tool_use_id)) for call in calls if _is_lost(call, known, came=call.tool_use_id in results)
     ]
 
 
-def unseen_answers(run_id: str, session_id: str) -> list[str]:
-    """Return the decisions whose answer counts as told, by a line that no process which goes on reads (`conversations`).
+def _results(run_id: str, calls: Sequence[str]) -> dict[str, Step]:
+    """What these calls have brought back, by their ids; not of those that were cut off."""
+    came = Step.objects.filter(run_id=run_id, kind=StepKind.TOOL_RESULT.value, tool_use_id__in=calls)
+    return {step.tool_use_id: step for step in came if carried_out(step.text, is_error=bool(step.data.get("is_error")))}
+
+
+def unseen_answers(run_id: str, conversation: Conversation) -> list[str]:
+    """Return the decisions whose answer counts as told, by a line that no process which goes on reads (`Conversation`).
 
     A grant is none of them, for it was used; neither is what a call has brought back: that is told as a lost call.
     """
@@ -81,12 +86,9 @@ def unseen_answers(run_id: str, session_id: str) -> list[str]:
     found = [one for one in told if one.choice not in decision_kinds.get(one.kind).GRANTS]
     if not found:
         return []
-    ids = [one.tool_use_id for one in found]
-    came = Step.objects.filter(run_id=run_id, kind=StepKind.TOOL_RESULT.value, tool_use_id__in=ids)
-    brought = {step.tool_use_id for step in came if carried_out(step.text, is_error=bool(step.data.get("is_error")))}
-    since, lines = conversations.looked_at_since(session_id), list(conversations.read_by_the_next(session_id))
-    recent = [one for one in found if one.tool_use_id not in brought and one.consumed_at and one.consumed_at.timestamp() >= since]
-    return [one.pk for one in recent if not _reads_of(one, lines)]
+    brought = _results(run_id, [one.tool_use_id for one in found])
+    untold = [one for one in found if one.tool_use_id not in brought and not _reads_of(one, conversation.read_by_the_next)]
+    return [one.pk for one in untold if one.consumed_at and one.consumed_at.timestamp() >= conversation.since]
 
 
 def _reads_of(decision: Decision, lines: Sequence[str]) -> bool:

@@ -1,10 +1,9 @@
-"""A glance at a team: what a tick has to look after, by one statement. Most ticks find nothing but a task to give out."""
+"""A glance at a team: what a tick has to look after, by two statements. Most ticks find nothing but a task to give out."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, QuerySet
-from django.db.models.expressions import Combinable
 
 from tasks_app.domain.deciders import TURN
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, TaskStatus
@@ -17,27 +16,17 @@ from tasks_app.services import capacity, handing, leading, stuck, talk
 
 @dataclass(frozen=True)
 class Glance:
-    """What there is. `settles`: something that changes what the rest of the tick reads."""
+    """What there is to do for a tick."""
 
-    cancelled: bool  # a run of a task that was cancelled
-    failed: bool  # a task whose failure is not settled
-    stuck: bool  # a request about a stuck task, or a lead agent that would be asked
-    leads: bool  # a request for the lead agent, or a turn of it
+    settles: bool  # more than to give tasks out: what changes that the rest of the tick reads
     unfinished: bool
     at_work: int  # runs that take a place, or may at once
-
-    @property
-    def settles(self) -> bool:
-        """Whether there is more to do than to give tasks out."""
-        return self.cancelled or self.failed or self.stuck or self.leads
 
 
 def at(team_id: int) -> Glance:
     """Return what a tick of this team has to look after. Called under its lock."""
-    [(cancelled, failed, is_stuck, leads, unfinished)] = _SEEN.rows(team_id)
-    return Glance(
-        bool(cancelled), bool(failed), bool(is_stuck), bool(leads), bool(unfinished), capacity.at_work(team_id, due=True)
-    )
+    [(settles, unfinished)] = _SEEN.rows(team_id)
+    return Glance(bool(settles), bool(unfinished), capacity.at_work(team_id, due=True))
 
 
 def cancelled(team_id: int) -> QuerySet[Run]:
@@ -56,17 +45,17 @@ def unsettled(team_id: int) -> QuerySet[Task]:
 
 
 def _seen(team_id: int) -> QuerySet[Team, tuple[Any, ...]]:
-    return Team.objects.filter(pk=team_id).values_list(
-        Exists(cancelled(team_id)),
-        Exists(unsettled(team_id)),
-        _either(stuck.asked(team_id), talk.leads(team_id)),
-        _either(handing.waiting(team_id), leading.open_turns(team_id)),
-        Exists(queue.unfinished(team_id)),
+    settles = (
+        Exists(cancelled(team_id))
+        | Exists(unsettled(team_id))
+        | Exists(stuck.asked(team_id))
+        | Exists(talk.leads(team_id))  # who would be asked about what is stuck
+        | Exists(handing.waiting(team_id))
+        | Exists(leading.open_turns(team_id))
     )
-
-
-def _either(one: QuerySet[Any], other: QuerySet[Any]) -> Combinable:
-    return ExpressionWrapper(Exists(one) | Exists(other), BooleanField())
+    return Team.objects.filter(pk=team_id).values_list(
+        ExpressionWrapper(settles, BooleanField()), Exists(queue.unfinished(team_id))
+    )
 
 
 _SEEN = Compiled(_seen)

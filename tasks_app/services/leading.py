@@ -132,7 +132,7 @@ def _touch(team_id: int, ids: Collection[str]) -> None:
 def _settle_turns(team: Team) -> None:
     """A turn is over: what it was to decide and did not is the human's. A turn that failed is not made again."""
     turns = Task.objects.filter(team=team, type=TURN)
-    for task in turns.filter(status__in=tasks.UNFINISHED):
+    for task in open_turns(team.pk):
         if not Run.objects.filter(task=task, status__in=runs.OPEN).exists():
             tasks.mark_cancelled(task, why="the turn is over; what it left open is the human's", actor=events.SYSTEM)
     last = turns.exclude(status__in=tasks.UNFINISHED).order_by("-number").first()
