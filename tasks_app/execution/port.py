@@ -39,7 +39,7 @@ class RunPort:
     def __init__(self, held: Held, caller: Caller, *, last_seq: int, grace_s: float) -> None:
         self.held = held
         self.poked = asyncio.Event()  # set by hints; whoever waits looks again
-        self.closed = asyncio.Event()
+        self.closed = False
         self._hinted = asyncio.Event()  # as `poked`, for who looks after urgent messages
         self.waiting: Counter[str] = Counter()  # decision → how many calls of the agent wait for it right now
         self.parking = False  # one request was parked: the process ends, so every other one is parked too
@@ -243,6 +243,8 @@ class RunPort:
         Which of the two shows within a moment: a process that is gone closes the port, and then the request must stay open,
         for the next life asks the same again and the lead is asked nothing twice.
         """
+        if self.closed:
+            return
         task = asyncio.create_task(self._withdraw(decision_id))
         self._withdrawals.add(task)
         task.add_done_callback(self._withdrawals.discard)
@@ -258,11 +260,11 @@ class RunPort:
 
     async def close(self) -> None:
         """Stop writing; whatever is queued was stored by `flush` or is not to be stored any more."""
+        self.closed = True
         tasks = [self._writer, *self._withdrawals, *([self._keeping] if self._keeping else [])]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        self.closed.set()
 
 
 def _told(message: Any) -> str:

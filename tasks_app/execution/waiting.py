@@ -5,7 +5,7 @@ import logging
 import time
 from asyncio import wait_for
 from collections import Counter
-from typing import Protocol
+from typing import Any, Protocol
 
 from tasks_app.domain.errors import DecisionGone, DomainError, LeaseLost
 from tasks_app.domain.leases import LOOK_S
@@ -15,6 +15,8 @@ from tasks_app.services import decisions, deliveries, scheduling
 from tasks_app.services.runs import Held
 
 logger = logging.getLogger(__name__)
+PARKED = ("parked",)
+"""How a call is cancelled (its exception's arguments) because the run parked on another request."""
 
 
 class Waiter(Protocol):
@@ -42,7 +44,7 @@ async def ask(port: Waiter, request: Ask, *, grace_s: float) -> Answer:
     asked: never consent), `LeaseLost`. Cancelled by Claude Code: the decision is withdrawn.
     """
     try:
-        decision = await db.call(decisions.open_for_run, port.held.id, port.held.fence, request)
+        decision = await _open(port, request)
     except LeaseLost:
         port.direct(Directive.LOST)
         raise
@@ -56,11 +58,31 @@ async def ask(port: Waiter, request: Ask, *, grace_s: float) -> Answer:
         await db.call(scheduling.tick, port.held.team_id)  # who waits leaves its place under the team's cap to another
         return await _wait(port, decision.pk, grace_s)
     except asyncio.CancelledError as cancelled:
-        if cancelled.args != ("parked",):  # else the run parked on another request: this one stays open too
+        if cancelled.args != PARKED:  # else the run parked on another request: this one stays open too
             port.withdraw_soon(decision.pk)
         raise
     finally:
         port.waiting[decision.pk] -= 1
+
+
+async def _open(port: Waiter, request: Ask) -> Any:
+    """Store the request. The storing goes on where the call is cancelled meanwhile: what it stored must be withdrawn then."""
+    opening = asyncio.ensure_future(db.call(decisions.open_for_run, port.held.id, port.held.fence, request))
+    try:
+        return await asyncio.shield(opening)
+    except asyncio.CancelledError as cancelled:
+        parked = cancelled.args == PARKED
+        opening.add_done_callback(lambda opened: _nobody_waits(port, opened, parked=parked))
+        raise
+
+
+def _nobody_waits(port: Waiter, opened: asyncio.Future[Any], *, parked: bool) -> None:
+    if opened.cancelled():
+        return
+    if error := opened.exception():
+        logger.warning("run %s: a request that was taken back could not be stored: %r", port.held.id, error)
+    elif not parked:
+        port.withdraw_soon(opened.result().pk)
 
 
 async def _wait(port: Waiter, decision_id: str, grace_s: float) -> Answer:

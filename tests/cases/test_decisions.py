@@ -77,6 +77,16 @@ def test_what_one_tab_is_told_is_not_taken_away_by_another_that_brings_itself_up
     assert "Approved: builder-1 proposes a plan" in words_of(leads[0].get(to))
 
 
+def test_nor_by_one_that_is_refused_at_the_same_moment(crew, leads, db):
+    held = crew.claim()
+    decision = decisions.open_for_run(held.id, held.fence, world.ask(DecisionKind.PLAN))
+    to = press(leads[0], decision, "approve")["Location"]
+    refused = words_of(press(leads[0], decision, "revise", note="Smaller steps."))
+    assert "Already decided by anna" in refused
+    assert "Approved: " not in refused
+    assert "Approved: builder-1 proposes a plan" in words_of(leads[0].get(to))
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_what_an_agent_says_about_a_plan_decides_nothing_and_is_shown_as_the_agents(crew, leads, when):
     me = caller(crew)

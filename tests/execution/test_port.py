@@ -250,7 +250,7 @@ def test_closing_leaves_nothing_running(crew):
     async def work(port):
         await port.close()
         assert port._writer.done()
-        assert port.closed.is_set()
+        assert port.closed
 
     on_port(held, work)
     assert Team.objects.count() == 1
