@@ -20,7 +20,7 @@ from bench.marks import Seen
 
 CONNECT_AT_ONCE = 20
 QUIET_S = 3.0
-ACK_EVERY, ACK_BYTES, ACK_S = 20, 100_000, 1.0
+ACK_S = 1.0
 
 
 class Client:
@@ -32,7 +32,6 @@ class Client:
         self.gaps = self.frames = 0
         self.closed = ""
         self._seq = orders["since"]
-        self._unacked = self._bytes = 0
         self._acked_at = 0.0
         self._later: asyncio.Task[None] | None = None
 
@@ -67,13 +66,11 @@ class Client:
                 self.gaps += 1
             self._seq = frame.get("seq", self._seq)
             self.seen.note(_marks(rest), now)
-            await self._credit(connection, len(raw), now)
+            await self._credit(connection, now)
 
-    async def _credit(self, connection: websockets.asyncio.client.ClientConnection, size: int, now: float) -> None:
+    async def _credit(self, connection: websockets.asyncio.client.ClientConnection, now: float) -> None:
         """Acknowledge by the rule of live.js."""
-        self._unacked += 1
-        self._bytes += size
-        if self._unacked >= ACK_EVERY or self._bytes >= ACK_BYTES or now - self._acked_at >= ACK_S:
+        if now - self._acked_at >= ACK_S:
             await self._ack(connection)
         elif self._later is None:
             self._later = asyncio.create_task(self._ack(connection, ACK_S))
@@ -83,7 +80,7 @@ class Client:
             await asyncio.sleep(pause_s)
         elif self._later is not None:
             self._later.cancel()
-        self._later, self._unacked, self._bytes, self._acked_at = None, 0, 0, time.time()
+        self._later, self._acked_at = None, time.time()
         with contextlib.suppress(ConnectionClosedOK):  # we are leaving
             await connection.send(json.dumps({"ack": self._seq}))
 

@@ -26,6 +26,8 @@ class Ticket:
 class Client:
     """The queue of one socket, bounded by credit: a client that does not acknowledge gets nothing more, then is closed.
 
+    Credit ends with so many frames, bytes or seconds that are not acknowledged: who shows slowly what it gets, gets less.
+
     The hub calls `say`, `resync` and `close`; the consumer calls `acknowledge` and runs `pump`. All on one event loop.
     """
 
@@ -41,42 +43,49 @@ class Client:
         self._queue: deque[str] = deque()
         self._ready = asyncio.Event()
         self._close: tuple[Close, str] | None = None
-        self._unacked: deque[tuple[str, int]] = deque()
+        self._unacked: deque[tuple[str, int, float]] = deque()  # cursor, bytes, when
+        self._heard_of = 0.0  # when it acknowledged last
         self._unacked_bytes = 0
         self._window_start, self._window_count = 0.0, 0
 
     def say(self, text: str, cursor: str) -> bool:
-        """Queue a frame that moves the page to `cursor`; False where the client has no credit (it gets a resync later)."""
+        """Queue a frame that moves the page to `cursor`; False where the client has no credit: it is owed what it says."""
         if self.closed or self.behind_since is not None:
             return False
         size = len(text.encode("utf-8", "replace"))  # which a frame that others get, too, has made already
         over = len(self._unacked) >= self._pace.unacked_frames or self._unacked_bytes + size > self._pace.unacked_bytes
-        if over and self._unacked:
-            self.behind_since = time.monotonic()
+        now = time.monotonic()
+        if self._unacked and (over or self._is_slow(now)):
+            self.behind_since = now
             return False
-        self._unacked.append((cursor, size))
+        self._unacked.append((cursor, size, now))
         self._unacked_bytes += size
         self.cursor = cursor
         self._queue.append(text)
-        self.last_sent = time.monotonic()
+        self.last_sent = now
         self._ready.set()
         return True
 
     def acknowledge(self, cursor: str) -> bool:
-        """Take back credit up to the first frame with this cursor; True when a client that was behind may go on.
+        """Take back credit up to the last frame with this cursor; True when a client that was behind may go on.
 
-        The first, because a client cannot have acknowledged frames of the same cursor that were sent later. Raises BadFrame
-        where a client says more than a client has to say.
+        The last: fast frames move nobody, so several have one cursor, and who acknowledges what it heard last must owe nothing
+        that it has heard, or it waits for frames and the server for its word. Those on their way give their credit back early:
+        a few, for the next full frame has another cursor. Raises BadFrame where a client says more than it has to say.
         """
         self._count()
-        known = next((at for at, (sent, _) in enumerate(self._unacked) if sent == cursor), -1)
-        for _ in range(known + 1):
+        self._heard_of = time.monotonic()
+        known = max((at for at, (sent, _, _) in enumerate(self._unacked, 1) if sent == cursor), default=0)
+        for _ in range(known):
             self._unacked_bytes -= self._unacked.popleft()[1]
         free = len(self._unacked) * 2 <= self._pace.unacked_frames and self._unacked_bytes * 2 <= self._pace.unacked_bytes
         if self.behind_since is None or not free:
             return False
         self.behind_since = None
         return True
+
+    def _is_slow(self, now: float) -> bool:
+        return now - max(self._unacked[0][2], self._heard_of) > self._pace.unacked_s
 
     def _count(self) -> None:
         now = time.monotonic()

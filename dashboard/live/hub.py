@@ -119,9 +119,9 @@ class Hub:
         self._woken.set()
 
     def acknowledge(self, client: Client, said: str) -> None:
-        """Give credit back; a page that was behind fetches itself again. Raises BadFrame."""
+        """Give credit back; a page that was behind gets what it is owed. Raises BadFrame."""
         if client.acknowledge(said):
-            self.rooms.resync(client)
+            self.rooms.repay(client)
 
     # the loop --------------------------------------------------------------------------------------------------------
 

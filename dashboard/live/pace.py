@@ -22,6 +22,7 @@ class Pace:
     retry_s: float = 1.0  # after the database has failed
     unacked_frames: int = 256
     unacked_bytes: int = 512 * 1024
+    unacked_s: float = 1.5  # a page acknowledges within a second, and when it has shown what it got
     max_rows: int = 2000  # a client that missed more fetches the page again
     max_keys: int = 5000  # more stale keys than this: everything is stale
     recheck_batch: int = 200  # sessions looked up at once

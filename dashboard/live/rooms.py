@@ -8,6 +8,7 @@ from dashboard.live import cursor, frames
 from dashboard.live.client import Client
 from dashboard.live.frames import Close
 from dashboard.live.orders import Admitted, News, Refused, Shown, View
+from dashboard.live.owed import Owed
 from dashboard.live.pace import Pace
 
 
@@ -32,6 +33,7 @@ class Rooms:
         self.by_view: dict[View, Room] = {}
         self.views: dict[Client, View] = {}
         self.known: dict[int, int] = {}
+        self.owed: dict[Client, Owed] = {}  # of pages without credit
 
     def shown(self) -> dict[View, Shown]:
         """Return what each view shows."""
@@ -53,24 +55,36 @@ class Rooms:
         if not news:
             return
         news = _sendable(news)
-        at, rest = self._cursor(view), _tail(news) if news.html or news.events or news.wait is not None else ""
+        at, rest = self._cursor(view), _rest(news)
         made: dict[tuple[str, str], frames.Shared] = {}  # one text for all pages that stand where the others do
         for client in room.clients:
-            seq = client.cursor if fast else at
-            if rest:
-                way = (client.cursor, seq)
-                client.say(made.get(way) or made.setdefault(way, frames.frame(*way, rest)), seq)
-            if news.resync:
-                client.say(frames.resync(seq), seq)
+            if owed := self.owed.get(client):
+                owed.add(news, owed.cursor if fast else at)
+                continue
+            way = (client.cursor, client.cursor if fast else at)
+            text = rest and (made.get(way) or made.setdefault(way, frames.frame(*way, rest)))
+            self._say(client, news, text, way[1])
         if news.resync:
             room.doubt()
 
-    def resync(self, client: Client) -> None:
-        """Let a page fetch itself again."""
-        if view := self.views.get(client):
-            at = self._cursor(view)
-            client.say(frames.resync(at), at)
+    def repay(self, client: Client) -> None:
+        """Send a page that has credit again what it is owed, as one frame."""
+        owed, view = self.owed.pop(client, None), self.views.get(client)
+        if owed is None or view is None:
+            return
+        news = _sendable(owed.news())
+        rest = _rest(news)
+        self._say(client, news, rest and frames.frame(client.cursor, owed.cursor, rest), owed.cursor)
+        if news.resync:
             self.by_view[view].doubt()
+
+    def _say(self, client: Client, news: News, text: str, seq: str) -> None:
+        """Send one frame, and where the news want it the word to fetch the page; what finds no credit is owed."""
+        if text and not client.say(text, seq):
+            self.owed[client] = owed = Owed(seq)
+            owed.add(news, seq)
+        elif news.resync and not client.say(frames.resync(seq), seq):
+            self.owed[client] = Owed(seq, fetch=True)
 
     def tick(self, now: float) -> None:
         """Send heartbeats to quiet pages; close those that have given no credit for too long."""
@@ -89,10 +103,12 @@ class Rooms:
         room.doubt()
         at, news = self._cursor(answer.view), answer.news and _sendable(answer.news)
         if answer.resync or news is None or news.resync:
-            client.say(frames.resync(at, missed=answer.missed), at)
+            text = frames.resync(at, missed=answer.missed)
         else:
             rest = _tail(news, missed=answer.missed, now=int(time.time() * 1000))
-            client.say(frames.frame(client.cursor, at, rest), at)
+            text = frames.frame(client.cursor, at, rest)
+        if not client.say(text, at):
+            self.owed[client] = Owed(at, fetch=True)
 
     def move(self, client: Client, answer: Admitted) -> None:
         """Put a page whose viewer's rights have changed into its new room and send what looks different there."""
@@ -108,6 +124,7 @@ class Rooms:
 
     def out(self, client: Client) -> None:
         """Forget a page; safe to call for one that is not here."""
+        self.owed.pop(client, None)
         view = self.views.pop(client, None)
         if view is None:
             return
@@ -164,6 +181,10 @@ def _sendable(news: News) -> News:
     if sum(len(html or "") for html in news.html.values()) * 8 <= frames.MAX_BYTES or frames.fits(_tail(news)):
         return news
     return replace(news, html={}, resync=True)
+
+
+def _rest(news: News) -> str:
+    return _tail(news) if news.html or news.events or news.wait is not None else ""
 
 
 def _tail(news: News, **more: int) -> str:

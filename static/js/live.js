@@ -3,11 +3,11 @@
 // "are you sure?" ([data-hold=firm]). Events become `live:<type>` on document.
 (() => {
   "use strict";
-  const BEAT = 25_000, FIRST = 500, LONGEST = 30_000, ACK_MS = 1000, ACK_EVERY = 20, ACK_CHARS = 100_000, BUDGET_MS = 12, REST = 4;
+  const BEAT = 25_000, FIRST = 500, LONGEST = 30_000, ACK_MS = 1000, BUDGET_MS = 12, MOST_MS = 100, REST = 4;
   const byId = (id) => document.getElementById(id);
-  const queue = new Map(); // id -> newest HTML, null: gone
-  let socket, url, seq, pageSeq, state, note, fetching, away, paused, owed;
-  let last = Date.now(), tries = 0, rested = 0, timer, raf, ackTimer, unacked = 0, chars = 0, acked = 0, opened = 0, skew = 0;
+  const queue = new Map(); // id -> { html: the newest, null: gone; at: when it was heard }, the longest waiting first
+  let socket, url, seq, pageSeq, state, note, fetching, away, paused, owed, owes;
+  let last = Date.now(), tries = 0, rested = 0, timer, raf, ackTimer, heards = 0, budget = BUDGET_MS, acked = 0, opened = 0, skew = 0;
 
   const write = (node, text) => { if (node && node.textContent !== text) node.textContent = text; };
   const since = () => new Date(last).toTimeString().slice(0, 8);
@@ -93,8 +93,9 @@
     found.forEach((change) => change());
     return true;
   };
+  const wait = (id, html, at = ++heards) => { if (!(queue.get(id)?.at > at)) queue.set(id, { html, at }); };
   // Morph all but what is held; false: it is all held.
-  const put = (target, text, held = holds()) => {
+  const put = (target, text, held = holds(), at = ++heards) => {
     const inside = held.filter((node) => target.contains(node));
     if (held.some((node) => node.contains(target))) return false;
     if (inside.length) {
@@ -103,8 +104,7 @@
       for (const node of inside) {
         const twin = made.content.querySelector("#" + CSS.escape(node.id));
         if (!twin) return false;
-        queue.delete(node.id);
-        queue.set(node.id, twin.outerHTML);
+        wait(node.id, twin.outerHTML, at);
         twin.replaceWith(node.cloneNode(true));
       }
       text = made.innerHTML;
@@ -113,20 +113,33 @@
     htmx.swap({ target, text: steady(text), swap: "outerMorph", sourceElement: target });
     return true;
   };
+  // What is around a block and was heard before it comes first; what was heard after it brings it along.
+  const show = (id, held) => {
+    const { html, at } = queue.get(id), node = byId(id);
+    for (let up = node; up = up?.parentElement?.closest("[id]");) {
+      if (queue.get(up.id)?.at < at && show(up.id, held)) return show(id, held);
+    }
+    if (html === null) node?.remove();
+    else if (node ? !put(node, html, held, at) : [...queue.values()].some((other) => other.at < at)) return false;
+    for (const [other, one] of queue) if (one.at < at && byId(id)?.contains(byId(other))) queue.delete(other);
+    return queue.get(id)?.at > at || queue.delete(id);
+  };
   const flush = () => {
     raf = 0;
     const start = performance.now(), held = holds();
-    for (const [id, html] of [...queue]) {
-      const node = byId(id);
-      if (node && html !== null && !put(node, html, held)) continue;
-      if (html === null) node?.remove();
-      queue.delete(id);
-      if (performance.now() - start > BUDGET_MS) { kick(); break; }
+    for (const id of [...queue.keys()]) {
+      if (queue.has(id)) show(id, held);
+      if (performance.now() - start > budget) { kick(); break; }
     }
     order();
     tick();
-    // after the paint: who has no time gets fewer frames
-    if (!raf) setTimeout(() => { rested = start + REST * (performance.now() - start); });
+    // after the paint: who has no time gets fewer frames, and more with each
+    setTimeout(() => {
+      const took = performance.now() - start;
+      budget = Math.min(MOST_MS, Math.max(BUDGET_MS, took / 2));
+      if (!raf) rested = start + REST * took;
+      if (owes) ack();
+    });
   };
   const kick = () => {
     if (raf || paused || document.hidden || !queue.size) return;
@@ -134,9 +147,11 @@
     raf = pause > 0 ? setTimeout(() => { raf = requestAnimationFrame(flush); }, pause) : requestAnimationFrame(flush);
   };
 
+  // What has not been shown is not acknowledged: a page that is slow is sent less, not later. A hidden one shows nothing.
   const ack = () => {
-    clearTimeout(ackTimer);
-    ackTimer = unacked = chars = 0;
+    owes = raf && !document.hidden;
+    if (owes) return;
+    ackTimer = clearTimeout(ackTimer);
     acked = Date.now();
     if (socket?.readyState === 1) socket.send(JSON.stringify({ ack: seq }));
   };
@@ -154,16 +169,16 @@
     if (frame.now) skew = frame.now - last;
     if (frame.resync || ("prev" in frame && frame.prev !== seq)) { seq = frame.seq; return resync(frame.missed); }
     seq = frame.seq;
-    chars += event.data.length;
-    if (++unacked >= ACK_EVERY || chars >= ACK_CHARS || last - acked >= ACK_MS) ack();
-    else ackTimer ||= setTimeout(ack, ACK_MS);
     if (state !== "live") say("live");
     caughtUp(frame.missed);
     if (Object.keys(frame.html ?? {}).some((id) => remade(byId(id), frame.html[id]))) return resync();
-    for (const id in frame.html) { queue.delete(id); queue.set(id, frame.html[id]); }
+    heards++;
+    for (const id in frame.html) wait(id, frame.html[id], heards);
     if ("wait" in frame) badge(frame.wait);
     for (const detail of frame.events ?? []) document.dispatchEvent(new CustomEvent("live:" + detail.type, { detail }));
     kick();
+    if (document.hidden || last - acked >= ACK_MS) ack(); // timers of a hidden page may take a minute
+    else ackTimer ||= setTimeout(ack, ACK_MS);
   };
   const drop = () => {
     const old = socket;
@@ -174,7 +189,6 @@
   const open = (from) => {
     drop();
     seq = from;
-    unacked = chars = 0;
     opened = Date.now();
     const to = new URL(url, location.href);
     to.protocol = to.protocol.replace("http", "ws");
@@ -232,7 +246,7 @@
       // outermost elements with an id, but what scripts write into
       for (const node of page.querySelectorAll("body [id]:not(body [id] [id], [id^=conn], [id^=theme])")) {
         const mine = byId(node.id);
-        if (mine && !put(mine, node.outerHTML)) queue.set(node.id, node.outerHTML);
+        if (mine && !put(mine, node.outerHTML)) wait(node.id, node.outerHTML);
       }
       follow();
       if (!socket) open(pageSeq);
@@ -273,7 +287,7 @@
     }
     if (!document.hidden) { tick(); kick(); }
   }, 1000);
-  document.addEventListener("visibilitychange", () => { if (!document.hidden) { tick(); kick(); retry(); } });
+  document.addEventListener("visibilitychange", () => { if (owes) ack(); if (!document.hidden) { tick(); kick(); retry(); } });
   document.addEventListener("focusout", () => setTimeout(kick));
   document.addEventListener("pointerout", kick);
   document.addEventListener("htmx:after:swap", follow);

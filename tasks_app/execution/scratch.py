@@ -6,14 +6,14 @@ The SDK leaves its folders of resumed transcripts behind when a worker is killed
 import asyncio
 import shutil
 import tempfile
-import time
 from pathlib import Path
 
 from django.conf import settings
 
+from tasks_app.execution import db
+from tasks_app.selectors import runs
 from tasks_app.services import workers
 
-DAY_S = 86_400
 TRIES, PAUSE_S = 20, 0.05
 
 
@@ -25,14 +25,18 @@ def use(worker: str) -> None:
 
 
 def sweep(host: str) -> None:
-    """Remove what dead workers of this host have left, and private folders of runs that nobody has touched for a day."""
+    """Remove what dead workers of this host have left, and the private folders of lives that are over.
+
+    A life removes its own; that of a killed worker is removed by the run's next life, and here where there is none.
+    """
     for folder in _folder().glob("*"):
         owner = folder.name.rsplit(":", 2)[0]
         if owner in (host, folder.name) and not workers.lives(folder.name):
             shutil.rmtree(folder, ignore_errors=True)
-    day_ago = time.time() - DAY_S
-    for folder in (Path(settings.HOME) / "runs").glob("*-*"):
-        if _touched_at(folder) < day_ago:
+    folders = list((Path(settings.HOME) / "runs").glob("*-*"))  # before the look: a life is stored before it has a folder
+    working = runs.lives_under_way() if folders else set()
+    for folder in folders:
+        if folder.name not in working:
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -47,15 +51,8 @@ async def leave(worker: str, host: str) -> None:
         if not folder.exists():
             break
         await asyncio.sleep(PAUSE_S)
-    sweep(host)
+    await db.call(sweep, host)
 
 
 def _folder() -> Path:
     return Path(settings.HOME) / "tmp"
-
-
-def _touched_at(folder: Path) -> float:
-    try:
-        return folder.stat().st_mtime
-    except OSError:
-        return time.time()  # another worker was faster

@@ -61,7 +61,7 @@ class Supervisor:
         db.patiently(workers.register, self.name, host=self.host, slots=self.slots, has_key=bool(key_source()))
         db.patiently(recovery.take_back_from_dead, self.host, alive=self.name)
         self._siblings = db.patiently(workers.siblings, self.host, of=self.name)
-        scratch.sweep(self.host)
+        db.patiently(scratch.sweep, self.host)
         connection.close()
         self._thread.start()
 

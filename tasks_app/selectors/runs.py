@@ -26,6 +26,11 @@ LINE = 320
 PATH_IN_PREVIEW = re.compile(r'"(?:file_path|notebook_path)": ("(?:[^"\\]|\\.)*")')
 
 
+def lives_under_way() -> set[str]:
+    """The lives that workers hold now, each as `<run>-<fence>`, as their private folders are named."""
+    return {f"{pk}-{fence}" for pk, fence in Run.objects.filter(status=RunStatus.RUNNING.value).values_list("pk", "fence")}
+
+
 def colleagues(run: Run) -> list[tuple[str, str]]:
     """Return (name, role) of the other agents of the team."""
     return list(Agent.objects.filter(team_id=run.team_id).exclude(pk=run.agent_id).values_list("name", "role"))

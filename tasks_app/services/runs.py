@@ -166,15 +166,25 @@ def holding(run_id: str, fence: int) -> Iterator[None]:
 
 
 @transaction.atomic
-def park(run_id: str, fence: int, *, reason: Reason, detail: str = "", retry_at: float | None = None, interrupted: bool) -> None:
+def park(
+    run_id: str,
+    fence: int,
+    *,
+    reason: Reason,
+    detail: str = "",
+    retry_at: float | None = None,
+    pause_s: float = 0.0,
+    interrupted: bool,
+) -> None:
     """running → pending: the same attempt goes on later, on any worker. Raises `LeaseLost`.
 
-    It is due again when the last open decision is answered; without one: at `retry_at` (Unix seconds) or at once.
+    It is due again when the last open decision is answered; without one: at `retry_at` (Unix seconds), which counts as a
+    retry, or after `pause_s`.
     """
     run = get(run_id)
     events.lock(run.team_id)
     waits = Decision.objects.filter(asked_for(run_id)).update(parked=True)
-    due = NEVER if waits else (retry_at or now_s())
+    due = NEVER if waits else (retry_at or now_s() + pause_s)
     retries = F("retries") + (1 if retry_at else 0)
     guard(
         run_id,
@@ -193,7 +203,7 @@ def park(run_id: str, fence: int, *, reason: Reason, detail: str = "", retry_at:
     usage.note_unreported_cost(run)
     agents.now(run.agent_id, "")
     append_event(run, EventKind.RUN_PARKED, data={"reason": reason.value}, more=(keys.inbox(run.team_id),))
-    if not waits and not retry_at:
+    if not waits and not retry_at and not pause_s:
         transaction.on_commit(partial(wake.nudge, run_id), robust=True)
 
 

@@ -88,7 +88,7 @@ async def test_a_client_that_never_reads_costs_bounded_memory_is_closed_and_dist
     silent.close()
 
 
-async def test_a_client_that_is_slow_for_a_while_fetches_the_page_and_goes_on(world: World) -> None:
+async def test_a_client_that_is_slow_for_a_while_gets_what_it_missed_in_one_frame_and_goes_on(world: World) -> None:
     async with world.open("lead", world.load("lead")) as page, world.open("lead", world.load("lead")) as other:
         await other.next()
         page.acknowledges = False
@@ -97,11 +97,12 @@ async def test_a_client_that_is_slow_for_a_while_fetches_the_page_and_goes_on(wo
             await changed(world, other, f"too fast {n}")
             with contextlib.suppress(TimeoutError):
                 await page.next(patience_s=0.05)
-        page.acknowledges = True
+        page.acknowledges, stood = True, page.seq
         await page.socket.send(json.dumps({"ack": page.seq}))
-        frame = await page.until(lambda frame: frame.get("resync"))
-        assert frame["seq"] == world.load("lead").seq
+        frame = await page.until(lambda frame: "too fast 22" in str(frame.get("html")))
+        assert (frame["prev"], frame["seq"]) == (stood, world.load("lead").seq)
         assert await changed(world, page, "in step again") < 2
+        assert not any(one.get("resync") for one in page.frames)
 
 
 async def test_a_large_change_arrives_what_no_frame_takes_is_fetched_and_the_page_goes_on(world: World) -> None:

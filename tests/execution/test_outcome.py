@@ -9,10 +9,9 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from tasks_app.domain import retry
-from tasks_app.domain.leases import CRASHES, DEATHS
 from tasks_app.domain.retry import MAX_RETRIES
 from tasks_app.domain.statuses import TRANSIENT, DecisionKind, Reason
-from tasks_app.execution import outcome, prompts
+from tasks_app.execution import outcome
 from tasks_app.models import Agent, Decision, Run, Team
 from tasks_app.runners.port import Outcome, OutcomeKind
 from tasks_app.services import actions, decisions, runs, scheduling, steps
@@ -197,45 +196,6 @@ def test_after_retries_in_vain_the_lead_may_let_it_be_tried_again_with_all_attem
     again = Run.objects.get(status="pending")
     assert (again.agent.name, again.retries) == ("builder-1", 0)
     assert (crew.task().attempts, crew.task().attempts_allowed) == (0, 3)
-
-
-@pytest.mark.parametrize("reason", BROKEN)
-def test_a_process_that_died_is_followed_by_another_life_up_to_the_limit(held, reason):
-    for _ in range(CRASHES - 1):
-        settle(held, OutcomeKind.FAILED, reason, broken=True)
-        assert (run_of(held).status, run_of(held).interrupted) == ("pending", True)
-        held = world.take(held.id)
-    settle(held, OutcomeKind.FAILED, reason, detail="exit 137", broken=True)
-    assert (run_of(held).status, run_of(held).reason) == ("failed", reason.value)
-
-
-def test_work_in_between_sets_the_count_of_crashes_back_and_yet_it_does_not_die_for_ever(held):
-    for number in range(DEATHS - 1):
-        steps.record(held.id, held.fence, after=number, drafts=[world.say()])
-        settle(held, OutcomeKind.FAILED, Reason.CRASHED, broken=True)
-        held = world.take(held.id)
-    assert run_of(held).status == "running"
-    steps.record(held.id, held.fence, after=DEATHS - 1, drafts=[world.say()])
-    settle(held, OutcomeKind.FAILED, Reason.CRASHED, broken=True)
-    assert (run_of(held).status, run_of(held).reason) == ("failed", "crashed")
-
-
-def test_output_too_large_is_gone_on_from_once_and_the_next_life_is_told(held):
-    """N35, second"""
-    settle(held, OutcomeKind.FAILED, Reason.OUTPUT_TOO_LARGE, broken=True)
-    held = world.take(held.id)
-    steps.record(held.id, held.fence, after=0, drafts=[world.say()])
-    assert "too large to be read" in prompts.going_on(run_of(held), [], interrupted_call="")
-    settle(held, OutcomeKind.FAILED, Reason.OUTPUT_TOO_LARGE, broken=True)
-    assert (run_of(held).status, run_of(held).reason) == ("failed", "output_too_large")
-
-
-def test_a_process_that_died_while_it_waited_leaves_its_question_open(held):
-    decision = decisions.open_for_run(held.id, held.fence, world.ask())
-    settle(held, OutcomeKind.FAILED, Reason.CRASHED, broken=True)
-    assert (run_of(held).status, Decision.objects.get().status) == ("pending", "open")
-    world.answer(decision, "allow")
-    assert world.take(held.id).fence == held.fence + 1
 
 
 @pytest.mark.parametrize("reason", LASTING)

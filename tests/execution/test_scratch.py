@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tasks_app.domain.leases import CRASHES
+from tasks_app.domain.statuses import Reason
 from tasks_app.execution import scratch
-from tasks_app.services import workers
+from tasks_app.models import Run
+from tasks_app.services import recovery, runs, workers
 
 HOST = "here"
 
@@ -58,13 +61,30 @@ def test_whether_a_worker_of_another_host_lives_cannot_be_told_so_its_files_stay
     assert left.exists()
 
 
-def test_private_folders_of_runs_go_after_a_day_without_a_touch(home, me):
-    old, young = home / "runs" / "a1-1", home / "runs" / "a2-1"
-    for folder in (old, young):
-        folder.mkdir(parents=True)
-    os.utime(old, (1, 1))
+def test_of_the_private_folders_of_runs_only_those_of_lives_under_way_stay(home, me, crew):
+    held = crew.claim()
+    names = [f"{held.id}-{held.fence}", f"{held.id}-{held.fence - 1}", "a1-1"]
+    folders = [home / "runs" / name for name in names]
+    for folder in folders:
+        (folder / ".claude").mkdir(parents=True)
     scratch.sweep(HOST)
-    assert (old.exists(), young.exists()) == (False, True)
+    assert [folder.exists() for folder in folders] == [True, False, False]
+
+
+@pytest.mark.parametrize("end", ["lost too often", "parked"])
+def test_the_folder_of_a_killed_worker_goes_with_the_last_that_looks(home, me, crew, database_threads, end):
+    """A run that is failed when its worker is lost has no next life that could remove it: it held a copy of the credentials."""
+    held = crew.claim()
+    folder = home / "runs" / f"{held.id}-{held.fence}"
+    (folder / ".claude").mkdir(parents=True)
+    if end == "parked":
+        runs.park(held.id, held.fence, reason=Reason.INTERRUPTED, interrupted=True)
+    else:
+        Run.objects.filter(pk=held.id).update(crashes=CRASHES - 1, lease_until=1)
+        assert recovery.take_back_expired() == 1
+        assert Run.objects.get(pk=held.id).status == "failed"
+    asyncio.run(scratch.leave(me, HOST))
+    assert not folder.exists()
 
 
 def test_a_folder_that_another_is_emptying_at_that_moment_does_not_stay(home, monkeypatch):

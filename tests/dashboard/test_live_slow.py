@@ -1,0 +1,161 @@
+"""A page that is slow: each block has its turn, what is around a block comes first, what is not shown is not acknowledged."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, WebSocketRoute, expect
+
+from tests.chromium import IN_CHROMIUM
+from tests.dashboard.live_support import World, running_world
+from tests.services_fixtures import Valkey
+
+pytest_plugins = ["tests.services_fixtures", "tests.chromium"]
+pytestmark = IN_CHROMIUM
+BLOCKS, COST_MS, EVERY_MS = 40, 15, 150
+SLOW = """(ms) => {
+  const equal = Node.prototype.isEqualNode;
+  Node.prototype.isEqualNode = function (other) {
+    const until = performance.now() + (this.dataset && "slow" in this.dataset ? ms : 0);
+    while (performance.now() < until);
+    return equal.call(this, other);
+  };
+}"""
+"""To look at such a block takes so long."""
+SENDS = """() => {
+  window.sends = [];
+  const send = WebSocket.prototype.send;
+  WebSocket.prototype.send = function (text) {
+    window.sends.push([JSON.parse(text).ack, document.getElementById("mark").textContent]);
+    return send.call(this, text);
+  };
+}"""
+"""What the page says, and what it shows when it does."""
+
+
+@dataclass
+class Desk:
+    """A page whose socket is the test's own."""
+
+    page: Page
+    socket: WebSocketRoute
+    sent: int = field(default=0)
+
+    def add(self, html: str) -> None:
+        self.page.evaluate("(html) => document.getElementById('main').insertAdjacentHTML('beforeend', html)", html)
+
+    def send(self, **html: str) -> None:
+        self.sent += 1
+        self.socket.send(json.dumps({"seq": f"s{self.sent}", "html": html}))
+
+    def pause(self) -> None:
+        """Pause the page, or let it go on: what comes meanwhile is shown together."""
+        self.page.evaluate("() => document.dispatchEvent(new CustomEvent('live:pause'))")
+
+    def sends(self) -> list[list[Any]]:
+        return list(self.page.evaluate("window.sends"))
+
+
+@pytest.fixture(scope="module")
+def world(valkey: Valkey) -> Iterator[World]:
+    with running_world(valkey.url) as world:
+        yield world
+
+
+@pytest.fixture
+def desk(world: World, chromium: Browser) -> Iterator[Desk]:
+    context = chromium.new_context()
+    context.add_cookies([{"name": "crewdesk_session", "value": world("sign_in", "lead"), "url": world.server.url}])
+    page, sockets = context.new_page(), list[WebSocketRoute]()
+    page.route_web_socket("**/live/**", lambda socket: sockets.append(socket))
+    page.goto(f"{world.server.url}/page/team/atlas/")
+    page.wait_for_function("() => document.documentElement.dataset.conn === 'connecting'")
+    made = Desk(page, sockets[-1])
+    made.add('<i id="mark">0</i>')
+    yield made
+    context.close()
+
+
+def block(number: int, text: object) -> str:
+    return f'<p id="slow{number}" data-slow="">{text}</p>'
+
+
+def test_every_block_has_its_turn_where_all_of_them_change_faster_than_they_can_be_shown(desk: Desk) -> None:
+    desk.add("".join(block(number, 0) for number in range(BLOCKS)))
+    desk.page.evaluate(SLOW, COST_MS)
+    for step in range(1, 21):
+        desk.send(**{f"slow{number}": block(number, step) for number in range(BLOCKS)})
+        desk.page.wait_for_timeout(EVERY_MS)
+    shown = [int(desk.page.locator(f"#slow{number}").inner_text()) for number in (0, BLOCKS // 2, BLOCKS - 1)]
+    assert min(shown) > 5, shown
+    expect(desk.page.locator(f"#slow{BLOCKS - 1}")).to_have_text("20")
+
+
+BOX = '<div id="box"><p id="inner">{}</p></div>'
+INNER = '<p id="inner">{}</p>'
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        [("box", 1), ("inner", 2)],
+        [("inner", 1), ("box", 2)],
+        [("inner", 1), ("box", 2), ("inner", 3)],
+        [("box", 1), ("inner", 2), ("box", 3)],
+    ],
+    ids=lambda frames: "-".join(name for name, _ in frames),
+)
+def test_of_a_block_and_what_is_around_it_the_newest_is_shown_in_whatever_order_they_were_heard(
+    desk: Desk, frames: list[tuple[str, int]]
+) -> None:
+    desk.add(BOX.format(0))
+    desk.pause()
+    for name, number in frames:
+        desk.send(**{name: (BOX if name == "box" else INNER).format(number)})
+    desk.send(mark='<i id="mark">1</i>')
+    desk.page.wait_for_timeout(200)
+    desk.pause()
+    expect(desk.page.locator("#mark")).to_have_text("1")
+    expect(desk.page.locator("#inner")).to_have_text(str(frames[-1][1]))
+
+
+def test_a_block_that_another_brings_is_shown_as_it_was_heard_last(desk: Desk) -> None:
+    desk.add('<div id="box"></div>')
+    desk.pause()
+    desk.send(box=BOX.format(1))
+    desk.send(inner=INNER.format(2))
+    desk.page.wait_for_timeout(200)
+    desk.pause()
+    expect(desk.page.locator("#inner")).to_have_text("2")
+
+
+def test_what_is_not_shown_is_not_acknowledged(desk: Desk) -> None:
+    desk.add(block(1, 0))
+    desk.page.evaluate(SLOW, 400)
+    desk.page.evaluate(SENDS)
+    for step in range(1, 4):
+        desk.send(slow1=block(1, step), mark=f'<i id="mark">{step}</i>')
+        expect(desk.page.locator("#mark")).to_have_text(str(step))
+        desk.page.wait_for_timeout(1100)
+    said = desk.sends()
+    assert len(said) >= 3
+    assert [[cursor, f"s{shown}"] for cursor, shown in said] == [[cursor, cursor] for cursor, _ in said]
+
+
+def test_a_hidden_page_acknowledges_at_once_what_it_will_show_later(desk: Desk) -> None:
+    desk.page.evaluate("() => Object.defineProperty(document, 'hidden', { get: () => true })")
+    desk.page.evaluate(SENDS)
+    for step in range(1, 4):
+        desk.send(mark=f'<i id="mark">{step}</i>')
+    desk.page.wait_for_function("() => window.sends.length === 3", timeout=900)
+    assert [cursor for cursor, _ in desk.sends()] == ["s1", "s2", "s3"]
+    assert desk.page.locator("#mark").inner_text() == "0"
+
+
+def test_a_paused_page_goes_on_to_acknowledge(desk: Desk) -> None:
+    desk.pause()
+    desk.page.evaluate(SENDS)
+    desk.send(mark='<i id="mark">1</i>')
+    desk.page.wait_for_function("() => window.sends.length === 1", timeout=3000)
