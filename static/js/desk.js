@@ -124,7 +124,7 @@
     for (const menu of menus()) if (!menu.contains(event.target)) menu.open = false;
   });
 
-  const follow = () => { if (document.getElementById("follow")) import(document.documentElement.dataset.transcript); };
+  const follow = () => { if (document.getElementById("follow")) import(document.documentElement.dataset.transcript).catch(() => {}); };
 
   // What tells of requests comes when the page stands, and only for who asked for it, or is about to.
   const later = document.documentElement.dataset.later, choice = "[data-notify-on],[data-notify-no]";

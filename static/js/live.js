@@ -3,7 +3,7 @@
 // "are you sure?" ([data-hold=firm]). Events become `live:<type>` on document.
 (() => {
   "use strict";
-  const BEAT = 25_000, FIRST = 500, LONGEST = 30_000, ACK_MS = 1000, BUDGET_MS = 12, MOST_MS = 100, REST = 4;
+  const BEAT = 25_000, FIRST = 500, LONGEST = 30_000, LATE = 10_000, ACK_MS = 1000, BUDGET_MS = 12, MOST_MS = 100, REST = 4;
   const byId = (id) => document.getElementById(id);
   const queue = new Map(); // id -> { html: the newest, null: gone; at: when it was heard }, the longest waiting first
   let socket, url, seq, pageSeq, state, note, fetching, away, paused, owed, owes;
@@ -113,22 +113,24 @@
     htmx.swap({ target, text: steady(text), swap: "outerMorph", sourceElement: target });
     return true;
   };
-  // What is around a block and was heard before it comes first; what was heard after it brings it along.
+  // What is around a block and was heard before it comes first; where that is held, the block comes again after it.
   const show = (id, held) => {
-    const { html, at } = queue.get(id), node = byId(id);
+    let { html, at } = queue.get(id), node = byId(id), again = false;
     for (let up = node; up = up?.parentElement?.closest("[id]");) {
-      if (queue.get(up.id)?.at < at && show(up.id, held)) return show(id, held);
+      if (!(queue.get(up.id)?.at < at)) continue;
+      if (show(up.id, held)) return show(id, held);
+      again = true;
     }
     if (html === null) node?.remove();
     else if (node ? !put(node, html, held, at) : [...queue.values()].some((other) => other.at < at)) return false;
     for (const [other, one] of queue) if (one.at < at && byId(id)?.contains(byId(other))) queue.delete(other);
-    return queue.get(id)?.at > at || queue.delete(id);
+    return again || queue.get(id)?.at > at || queue.delete(id);
   };
   const flush = () => {
     raf = 0;
     const start = performance.now(), held = holds();
     for (const id of [...queue.keys()]) {
-      if (queue.has(id)) show(id, held);
+      try { if (queue.has(id)) show(id, held); } catch (error) { queue.delete(id); console.error(error); }
       if (performance.now() - start > budget) { kick(); break; }
     }
     order();
@@ -149,10 +151,8 @@
 
   // What has not been shown is not acknowledged: a page that is slow is sent less, not later. A hidden one shows nothing.
   const ack = () => {
-    owes = raf && !document.hidden;
-    if (owes) return;
-    ackTimer = clearTimeout(ackTimer);
-    acked = Date.now();
+    if (owes = raf && !document.hidden && Date.now() - acked < LATE) return;
+    [ackTimer, acked] = [clearTimeout(ackTimer), Date.now()];
     if (socket?.readyState === 1) socket.send(JSON.stringify({ ack: seq }));
   };
   // [data-made-of] says what a page is made of: another word means blocks that no frame can bring.
@@ -172,8 +172,7 @@
     if (state !== "live") say("live");
     caughtUp(frame.missed);
     if (Object.keys(frame.html ?? {}).some((id) => remade(byId(id), frame.html[id]))) return resync();
-    heards++;
-    for (const id in frame.html) wait(id, frame.html[id], heards);
+    for (const id in frame.html) wait(id, frame.html[id]); // the oldest first: a frame that was owed may hold a block and what is around it
     if ("wait" in frame) badge(frame.wait);
     for (const detail of frame.events ?? []) document.dispatchEvent(new CustomEvent("live:" + detail.type, { detail }));
     kick();
@@ -189,7 +188,7 @@
   const open = (from) => {
     drop();
     seq = from;
-    opened = Date.now();
+    opened = acked = Date.now();
     const to = new URL(url, location.href);
     to.protocol = to.protocol.replace("http", "ws");
     to.searchParams.set("since", seq);
@@ -228,7 +227,7 @@
   });
 
   const resync = async (missed) => {
-    if (paused) { owed = true; return; }
+    if (paused) { owed = true; return ack(); }
     owed = false;
     fetching = true;
     drop();
@@ -285,6 +284,7 @@
       say("stale");
       if (socket && Date.now() - opened > BEAT) { drop(); later(() => open(seq)); }
     }
+    if (owes) ack();
     if (!document.hidden) { tick(); kick(); }
   }, 1000);
   document.addEventListener("visibilitychange", () => { if (owes) ack(); if (!document.hidden) { tick(); kick(); retry(); } });
@@ -294,7 +294,7 @@
   addEventListener("online", retry);
   addEventListener("focus", retry);
   addEventListener("pagehide", () => { away = true; drop(); });
-  addEventListener("pageshow", (event) => { if (event.persisted) { away = false; retry(); } });
+  addEventListener("pageshow", (event) => { if (event.persisted) { away = false; fetching ? resync() : retry(); } });
   say(byId("main")?.dataset.live ? "connecting" : "none");
   follow();
 })();

@@ -148,7 +148,7 @@ def _another_life_may_help(run: Any, outcome: Outcome) -> bool:
 
 
 def _pause_s(run: Any, outcome: Outcome) -> float:
-    """What keeps a process from starting again and again, a full disk, may pass: 1, 2, 4, 8 s from the second time on."""
+    """What keeps a process from starting again and again, a full disk, may pass: 1, 2, 4, 8 s after the second death in a row."""
     again = outcome.reason is Reason.START_FAILED and run.crashes > 0
     return float(2 ** (run.crashes - 1)) if again else 0.0
 

@@ -121,6 +121,56 @@ def test_of_a_block_and_what_is_around_it_the_newest_is_shown_in_whatever_order_
     expect(desk.page.locator("#inner")).to_have_text(str(frames[-1][1]))
 
 
+@pytest.mark.parametrize("queued", ["box", "inner", "inner box", "box inner"])
+def test_one_frame_with_a_block_and_what_is_around_it_shows_what_stands_last_in_it(desk: Desk, queued: str) -> None:
+    """Only a page that was owed several frames gets such a one: the oldest comes first."""
+    desk.add(BOX.format(0))
+    desk.pause()
+    for name in queued.split():
+        desk.send(**{name: (BOX if name == "box" else INNER).format(1)})
+    desk.send(box=BOX.format(2), inner=INNER.format(3), mark='<i id="mark">1</i>')
+    desk.page.wait_for_timeout(200)
+    desk.pause()
+    expect(desk.page.locator("#mark")).to_have_text("1")
+    expect(desk.page.locator("#inner")).to_have_text("3")
+
+
+FORM = '<div id="box"><form id="form"><input id="field" name="note"></form><p id="inner">{}</p></div>'
+
+
+def test_a_block_whose_surroundings_are_held_is_shown_and_not_put_back_when_they_come(desk: Desk) -> None:
+    desk.add(FORM.format(0))
+    desk.page.locator("#field").fill("half a sent")
+    desk.send(box=BOX.format(1))
+    desk.page.wait_for_timeout(300)
+    desk.send(inner=INNER.format(2))
+    expect(desk.page.locator("#inner")).to_have_text("2")
+    desk.page.locator("#field").blur()
+    expect(desk.page.locator("#field")).to_have_count(0)
+    expect(desk.page.locator("#inner")).to_have_text("2")
+
+
+def test_a_field_that_is_typed_in_gets_in_the_end_what_was_heard_last(desk: Desk) -> None:
+    field = '<form id="form"><input id="field" name="note"><b>{}</b></form>'
+    desk.add(f'<div id="box">{field.format(0)}</div>')
+    desk.page.locator("#field").fill("half a sent")
+    desk.send(box=f'<div id="box">{field.format(1)}</div>', form=field.format(2))
+    desk.page.wait_for_timeout(300)
+    expect(desk.page.locator("#form b")).to_have_text("0")
+    desk.page.locator("#field").blur()
+    expect(desk.page.locator("#form b")).to_have_text("2")
+
+
+def test_a_block_that_cannot_be_put_keeps_no_other_and_no_acknowledgement_back(desk: Desk) -> None:
+    desk.add('<p id="bad">0</p>')
+    desk.page.evaluate("() => { document.getElementById('bad').isEqualNode = () => { throw new Error('no'); }; }")
+    desk.page.evaluate(SENDS)
+    desk.send(bad='<p id="bad">1</p>')
+    desk.send(mark='<i id="mark">1</i>')
+    expect(desk.page.locator("#mark")).to_have_text("1")
+    desk.page.wait_for_function("() => window.sends.length >= 1", timeout=3000)
+
+
 def test_a_block_that_another_brings_is_shown_as_it_was_heard_last(desk: Desk) -> None:
     desk.add('<div id="box"></div>')
     desk.pause()
@@ -159,3 +209,6 @@ def test_a_paused_page_goes_on_to_acknowledge(desk: Desk) -> None:
     desk.page.evaluate(SENDS)
     desk.send(mark='<i id="mark">1</i>')
     desk.page.wait_for_function("() => window.sends.length === 1", timeout=3000)
+    desk.page.wait_for_timeout(1100)
+    desk.socket.send(json.dumps({"resync": True, "seq": "s9"}))
+    desk.page.wait_for_function("() => window.sends.at(-1)[0] === 's9'", timeout=900)
