@@ -28,7 +28,7 @@ class Client:
 
     Credit ends with so many frames, bytes or seconds that are not acknowledged: who shows slowly what it gets, gets less.
 
-    The hub calls `say`, `resync` and `close`; the consumer calls `acknowledge` and runs `pump`. All on one event loop.
+    The hub calls `say` and `close`; the consumer calls `acknowledge` and runs `pump`. All on one event loop.
     """
 
     def __init__(self, ticket: Ticket, send: Send, pace: Pace) -> None:
@@ -43,8 +43,8 @@ class Client:
         self._queue: deque[str] = deque()
         self._ready = asyncio.Event()
         self._close: tuple[Close, str] | None = None
-        self._unacked: deque[tuple[str, int, float]] = deque()  # cursor, bytes, when
-        self._heard_of = 0.0  # when it acknowledged last
+        self._unacked: deque[tuple[str, int]] = deque()
+        self._silent_since = 0.0  # its last word, or what was sent first after that
         self._unacked_bytes = 0
         self._window_start, self._window_count = 0.0, 0
 
@@ -55,10 +55,13 @@ class Client:
         size = len(text.encode("utf-8", "replace"))  # which a frame that others get, too, has made already
         over = len(self._unacked) >= self._pace.unacked_frames or self._unacked_bytes + size > self._pace.unacked_bytes
         now = time.monotonic()
-        if self._unacked and (over or self._is_slow(now)):
+        slow = now - self._silent_since > self._pace.unacked_s
+        if self._unacked and (over or slow):
             self.behind_since = now
             return False
-        self._unacked.append((cursor, size, now))
+        if not self._unacked:
+            self._silent_since = now
+        self._unacked.append((cursor, size))
         self._unacked_bytes += size
         self.cursor = cursor
         self._queue.append(text)
@@ -74,8 +77,8 @@ class Client:
         a few, for the next full frame has another cursor. Raises BadFrame where a client says more than it has to say.
         """
         self._count()
-        self._heard_of = time.monotonic()
-        known = max((at for at, (sent, _, _) in enumerate(self._unacked, 1) if sent == cursor), default=0)
+        self._silent_since = time.monotonic()
+        known = max((at for at, (sent, _) in enumerate(self._unacked, 1) if sent == cursor), default=0)
         for _ in range(known):
             self._unacked_bytes -= self._unacked.popleft()[1]
         free = len(self._unacked) * 2 <= self._pace.unacked_frames and self._unacked_bytes * 2 <= self._pace.unacked_bytes
@@ -83,9 +86,6 @@ class Client:
             return False
         self.behind_since = None
         return True
-
-    def _is_slow(self, now: float) -> bool:
-        return now - max(self._unacked[0][2], self._heard_of) > self._pace.unacked_s
 
     def _count(self) -> None:
         now = time.monotonic()

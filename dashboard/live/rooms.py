@@ -69,14 +69,14 @@ class Rooms:
 
     def repay(self, client: Client) -> None:
         """Send a page that has credit again what it is owed, as one frame."""
-        owed, view = self.owed.pop(client, None), self.views.get(client)
-        if owed is None or view is None:
+        owed = self.owed.pop(client, None)
+        if owed is None:
             return
         news = _sendable(owed.news())
         rest = _rest(news)
         self._say(client, news, rest and frames.frame(client.cursor, owed.cursor, rest), owed.cursor)
         if news.resync:
-            self.by_view[view].doubt()
+            self.by_view[self.views[client]].doubt()
 
     def _say(self, client: Client, news: News, text: str, seq: str) -> None:
         """Send one frame, and where the news want it the word to fetch the page; what finds no credit is owed."""

@@ -6,7 +6,7 @@
   const BEAT = 25_000, FIRST = 500, LONGEST = 30_000, LATE = 10_000, ACK_MS = 1000, BUDGET_MS = 12, MOST_MS = 100, REST = 4;
   const byId = (id) => document.getElementById(id);
   const queue = new Map(); // id -> { html: the newest, null: gone; at: when it was heard }, the longest waiting first
-  let socket, url, seq, pageSeq, state, note, fetching, away, paused, owed, owes;
+  let socket, url, seq, pageSeq, state, note, fetching, away, paused, owed, ackDue;
   let last = Date.now(), tries = 0, rested = 0, timer, raf, ackTimer, heards = 0, budget = BUDGET_MS, acked = 0, opened = 0, skew = 0;
 
   const write = (node, text) => { if (node && node.textContent !== text) node.textContent = text; };
@@ -140,7 +140,7 @@
       const took = performance.now() - start;
       budget = Math.min(MOST_MS, Math.max(BUDGET_MS, took / 2));
       if (!raf) rested = start + REST * took;
-      if (owes) ack();
+      if (ackDue) ack();
     });
   };
   const kick = () => {
@@ -151,7 +151,7 @@
 
   // What has not been shown is not acknowledged: a page that is slow is sent less, not later. A hidden one shows nothing.
   const ack = () => {
-    if (owes = raf && !document.hidden && Date.now() - acked < LATE) return;
+    if (ackDue = raf && !document.hidden && Date.now() - acked < LATE) return;
     [ackTimer, acked] = [clearTimeout(ackTimer), Date.now()];
     if (socket?.readyState === 1) socket.send(JSON.stringify({ ack: seq }));
   };
@@ -284,10 +284,10 @@
       say("stale");
       if (socket && Date.now() - opened > BEAT) { drop(); later(() => open(seq)); }
     }
-    if (owes) ack();
+    if (ackDue) ack();
     if (!document.hidden) { tick(); kick(); }
   }, 1000);
-  document.addEventListener("visibilitychange", () => { if (owes) ack(); if (!document.hidden) { tick(); kick(); retry(); } });
+  document.addEventListener("visibilitychange", () => { if (ackDue) ack(); if (!document.hidden) { tick(); kick(); retry(); } });
   document.addEventListener("focusout", () => setTimeout(kick));
   document.addEventListener("pointerout", kick);
   document.addEventListener("htmx:after:swap", follow);

@@ -11,6 +11,7 @@ from pathlib import Path
 from django.conf import settings
 
 from tasks_app.execution import db
+from tasks_app.execution.spec import home_of
 from tasks_app.selectors import runs
 from tasks_app.services import workers
 
@@ -34,9 +35,9 @@ def sweep(host: str) -> None:
         if owner in (host, folder.name) and not workers.lives(folder.name):
             shutil.rmtree(folder, ignore_errors=True)
     folders = list((Path(settings.HOME) / "runs").glob("*-*"))  # before the look: a life is stored before it has a folder
-    working = runs.lives_under_way() if folders else set()
+    working = {home_of(*life) for life in runs.lives_under_way()} if folders else set()
     for folder in folders:
-        if folder.name not in working:
+        if folder not in working:
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -26,9 +26,9 @@ LINE = 320
 PATH_IN_PREVIEW = re.compile(r'"(?:file_path|notebook_path)": ("(?:[^"\\]|\\.)*")')
 
 
-def lives_under_way() -> set[str]:
-    """The lives that workers hold now, each as `<run>-<fence>`, as their private folders are named."""
-    return {f"{pk}-{fence}" for pk, fence in Run.objects.filter(status=RunStatus.RUNNING.value).values_list("pk", "fence")}
+def lives_under_way() -> list[tuple[str, int]]:
+    """The lives that workers hold now: run and fence."""
+    return list(Run.objects.filter(status=RunStatus.RUNNING.value).values_list("pk", "fence"))
 
 
 def colleagues(run: Run) -> list[tuple[str, str]]:

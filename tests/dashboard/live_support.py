@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import httpx
+from playwright import sync_api as playwright
 
 from tests.services_fixtures import ROOT, Daphne, Page, open_page, running_daphne
 
@@ -173,3 +174,16 @@ async def settle(world: World, page: Page, dom: Dom, who: str = "lead", *, patie
         dom.apply(frame)
     while page.seq != goal:
         dom.apply(await page.next(patience_s=patience_s))
+
+
+@contextlib.contextmanager
+def page_of_our_own(world: World, chromium: playwright.Browser) -> Iterator[tuple[playwright.Page, playwright.WebSocketRoute]]:
+    """A signed-in page in a browser that waits for its socket, which is the test's own."""
+    context, sockets = chromium.new_context(), list[playwright.WebSocketRoute]()
+    context.add_cookies([{"name": "crewdesk_session", "value": world("sign_in", "lead"), "url": world.server.url}])
+    page = context.new_page()
+    page.route_web_socket("**/live/**", lambda socket: sockets.append(socket))
+    page.goto(f"{world.server.url}/page/team/atlas/")
+    page.wait_for_function("() => document.documentElement.dataset.conn === 'connecting'")
+    yield page, sockets[-1]
+    context.close()

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 from tests.chromium import IN_CHROMIUM
-from tests.dashboard.live_support import World, running_world
+from tests.dashboard.live_support import World, page_of_our_own, running_world
 from tests.services_fixtures import Valkey
 
 pytest_plugins = ["tests.services_fixtures", "tests.chromium"]
@@ -31,27 +31,25 @@ def world(valkey: Valkey) -> Iterator[World]:
 
 
 @pytest.fixture
-def page(world: World, chromium: Browser) -> Iterator[Page]:
-    """A signed-in page whose socket is the test's own."""
-    context = chromium.new_context()
-    context.add_cookies([{"name": "crewdesk_session", "value": world("sign_in", "lead"), "url": world.server.url}])
-    page = context.new_page()
-    yield page
-    context.close()
+def own(world: World, chromium: Browser) -> Iterator[tuple[Page, WebSocketRoute]]:
+    with page_of_our_own(world, chromium) as own:
+        yield own
 
 
 @pytest.fixture
-def put(world: World, page: Page) -> Put:
+def page(own: tuple[Page, WebSocketRoute]) -> Page:
+    return own[0]
+
+
+@pytest.fixture
+def put(own: tuple[Page, WebSocketRoute]) -> Put:
     """Send the block `probe` to the page as a frame does; returns when it is there."""
-    sockets: list[WebSocketRoute] = []
-    page.route_web_socket("**/live/**", lambda socket: sockets.append(socket))
-    page.goto(f"{world.server.url}/page/team/atlas/")
-    page.wait_for_function("() => document.documentElement.dataset.conn === 'connecting'")
+    page, socket = own
     count = iter(range(1, 100))
 
     def _put(html: str) -> None:
         number = next(count)
-        sockets[-1].send(json.dumps({"seq": f"s{number}", "html": {"probe": html, "mark": f'<i id="mark">{number}</i>'}}))
+        socket.send(json.dumps({"seq": f"s{number}", "html": {"probe": html, "mark": f'<i id="mark">{number}</i>'}}))
         expect(page.locator("#mark")).to_have_text(str(number))
 
     page.evaluate("() => document.getElementById('main').insertAdjacentHTML('beforeend', '<i id=\"mark\">0</i>')")

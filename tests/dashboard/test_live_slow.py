@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 from tests.chromium import IN_CHROMIUM
-from tests.dashboard.live_support import World, running_world
+from tests.dashboard.live_support import World, page_of_our_own, running_world
 from tests.services_fixtures import Valkey
 
 pytest_plugins = ["tests.services_fixtures", "tests.chromium"]
@@ -66,16 +66,10 @@ def world(valkey: Valkey) -> Iterator[World]:
 
 @pytest.fixture
 def desk(world: World, chromium: Browser) -> Iterator[Desk]:
-    context = chromium.new_context()
-    context.add_cookies([{"name": "crewdesk_session", "value": world("sign_in", "lead"), "url": world.server.url}])
-    page, sockets = context.new_page(), list[WebSocketRoute]()
-    page.route_web_socket("**/live/**", lambda socket: sockets.append(socket))
-    page.goto(f"{world.server.url}/page/team/atlas/")
-    page.wait_for_function("() => document.documentElement.dataset.conn === 'connecting'")
-    made = Desk(page, sockets[-1])
-    made.add('<i id="mark">0</i>')
-    yield made
-    context.close()
+    with page_of_our_own(world, chromium) as (page, socket):
+        made = Desk(page, socket)
+        made.add('<i id="mark">0</i>')
+        yield made
 
 
 def block(number: int, text: object) -> str:

@@ -41,9 +41,8 @@ def test_a_page_needs_at_most_eight_requests_at_first():
 
 
 def test_what_a_page_loads_stays_within_its_budget():
-    later = {
-        STATIC / "js" / name for name in ("notify.js", "palette.js", "transcript.js")
-    }  # once the page stands, or when asked for: `data-…` in base.html
+    # once the page stands, or when asked for: `data-…` in base.html
+    later = {STATIC / "js" / name for name in ("notify.js", "palette.js", "transcript.js")}
     scripts = {*(STATIC / "js").glob("*.js"), *(STATIC / "vendor").glob("*.js")} - later
     assert gz(*scripts) <= 25_000
     assert all(gz(one) <= 3_000 for one in later)

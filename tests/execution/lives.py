@@ -4,8 +4,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar
 
+from tasks_app.domain.statuses import Reason
 from tasks_app.execution import db, drive
+from tasks_app.execution import outcome as outcomes
 from tasks_app.execution.port import RunPort
+from tasks_app.models import Run
 from tasks_app.runners.port import Outcome, OutcomeKind, RunSpec
 from tasks_app.services.runs import Held
 from tests.services import world
@@ -25,6 +28,18 @@ class Scripted:
         """Play."""
         self.specs.append(spec)
         return await self.plays.pop(0)(spec, port)
+
+
+def settle(
+    held: Held, kind: OutcomeKind, reason: Reason = Reason.DONE, *, leaving_for: Reason | None = None, **words: Any
+) -> Any:
+    """Settle what came of the life."""
+    return outcomes.settle(held, Outcome(kind, reason, **words), leaving_for=leaving_for)
+
+
+def run_of(held: Held) -> Run:
+    """The run as it is stored now."""
+    return Run.objects.get(pk=held.id)
 
 
 def on_port(held: Held, work: Callable[[RunPort], Awaitable[Any]], **words: Any) -> Any:

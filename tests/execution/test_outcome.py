@@ -13,25 +13,17 @@ from tasks_app.domain.retry import MAX_RETRIES
 from tasks_app.domain.statuses import TRANSIENT, DecisionKind, Reason
 from tasks_app.execution import outcome
 from tasks_app.models import Agent, Decision, Run, Team
-from tasks_app.runners.port import Outcome, OutcomeKind
+from tasks_app.runners.port import OutcomeKind
 from tasks_app.services import actions, decisions, runs, scheduling, steps
+from tests.execution.lives import run_of, settle
 from tests.services import world
 
-BROKEN = (Reason.NO_RESULT, Reason.CRASHED, Reason.START_FAILED)
 LASTING = [r for r in Reason if r not in TRANSIENT | {Reason.BUDGET}]
 
 
 @pytest.fixture
 def held(crew):
     return crew.claim()
-
-
-def settle(held, kind, reason=Reason.DONE, *, leaving_for=None, **words):
-    return outcome.settle(held, Outcome(kind, reason, **words), leaving_for=leaving_for)
-
-
-def run_of(held):
-    return Run.objects.get(pk=held.id)
 
 
 def test_a_reported_task_is_completed_with_its_evidence_and_summary(crew, held):

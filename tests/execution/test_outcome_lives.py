@@ -6,10 +6,11 @@ import pytest
 
 from tasks_app.domain.leases import CRASHES, DEATHS
 from tasks_app.domain.statuses import Reason
-from tasks_app.execution import outcome, prompts
+from tasks_app.execution import prompts
 from tasks_app.models import Decision, Run
-from tasks_app.runners.port import Outcome, OutcomeKind
+from tasks_app.runners.port import OutcomeKind
 from tasks_app.services import decisions, steps
+from tests.execution.lives import run_of, settle
 from tests.services import world
 
 BROKEN = (Reason.NO_RESULT, Reason.CRASHED, Reason.START_FAILED)
@@ -18,14 +19,6 @@ BROKEN = (Reason.NO_RESULT, Reason.CRASHED, Reason.START_FAILED)
 @pytest.fixture
 def held(crew):
     return crew.claim()
-
-
-def settle(held, kind, reason, **words):
-    return outcome.settle(held, Outcome(kind, reason, **words), leaving_for=None)
-
-
-def run_of(held):
-    return Run.objects.get(pk=held.id)
 
 
 @pytest.mark.parametrize("reason", BROKEN)
