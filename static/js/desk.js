@@ -1,4 +1,4 @@
-// What pages do by themselves: answers that stay inert for a moment and are sent once, menus that close.
+// What pages do by themselves: answers that stay inert for a moment and are sent once, lists in order, clocks, menus that close.
 // No page needs it: every form works without scripts.
 (() => {
   const INERT = 500, BOUND = 10_000;
@@ -113,6 +113,47 @@
     news.textContent = `New: ${word}${detail.agent ? ` from ${detail.agent}` : ""}${fresh > 1 ? `, and ${fresh - 1} more` : ""}`;
     quiet = setTimeout(() => { fresh = 0; news.textContent = ""; }, 8000);
   });
+
+  // A list that keeps its places (live.js) is put in order by a button, which shows where the order has changed.
+  const rows = (list) => [...list.children].filter((one) => one.id);
+  const rank = (row) => Number((row.matches("[data-rank]") ? row : row.querySelector("[data-rank]"))?.dataset.rank ?? 0);
+  const order = () => {
+    for (const list of document.querySelectorAll("[data-sorted]")) {
+      const ranks = rows(list).map(rank), button = list.querySelector("[data-sort]");
+      if (button) button.hidden = ranks.every((one, at) => !at || ranks[at - 1] <= one);
+    }
+  };
+  document.addEventListener("click", (event) => {
+    const list = event.target.closest("[data-sort]")?.closest("[data-sorted]");
+    if (!list) return;
+    list.prepend(...rows(list).sort((one, other) => rank(one) - rank(other)));
+    list.querySelector("a")?.focus();
+    order();
+  });
+
+  // Clocks, by the server's. The same words as tasks_app/domain/spans.py.
+  let skew = 0;
+  const name = (unit, n) => ({ 86400: n === 1 ? "day" : "days", 3600: "h", 60: "min", 1: "s" })[unit];
+  const span = (s) => {
+    for (const [unit, rest] of [[86400, 3600], [3600, 60], [60, 1]]) {
+      if (s < unit) continue;
+      const many = Math.floor(s / unit), few = Math.floor(s % unit / rest);
+      return `${many} ${name(unit, many)}${few ? ` ${few} ${name(rest, few)}` : ""}`;
+    }
+    return `${s} s`;
+  };
+  const tick = () => {
+    if (document.hidden) return;
+    for (const node of document.querySelectorAll("time[data-since],time[data-until]")) {
+      const ms = Date.now() + skew - Date.parse(node.dateTime);
+      const text = span(Math.max(0, Math.floor(("until" in node.dataset ? -ms : ms) / 1000)));
+      if (node.textContent !== text) node.textContent = text;
+    }
+  };
+  document.addEventListener("page:skew", ({ detail }) => { skew = detail; });
+  document.addEventListener("page:shown", () => { order(); tick(); });
+  document.addEventListener("visibilitychange", tick);
+  setInterval(tick, 1000);
 
   // A menu closes with Escape and when something else is pressed.
   const menus = () => document.querySelectorAll("details.menu[open]");

@@ -1,5 +1,5 @@
-// Keys: go to a page, move in a list, answer the request that is open; Ctrl K opens palette.js. Ignored in fields; single ones can be switched off
-// (WCAG 2.1.4). The page /keys/ lists them and holds the switch; `?` shows it in a dialog. No page needs them.
+// Keys: go to a page, move in a list, answer the request that is open; Ctrl K and ? open palette.js. Ignored in fields; single ones can be switched off
+// (WCAG 2.1.4). The page /keys/ lists them and holds the switch. No page needs them.
 (() => {
   const GO = { o: "/", i: "/inbox/", b: "", d: "?view=graph", m: "messages/", h: "/history/" }; // no slash before it: of a team
   const FIELDS = "textarea,select,[contenteditable],input:not([type=checkbox],[type=radio],[type=submit])";
@@ -69,34 +69,19 @@
     menu?.focus();
   };
   const pause = () => document.dispatchEvent(new CustomEvent("live:pause"));
-  const palette = () => import(document.documentElement.dataset.palette).then(({ open }) => open(team(), pause)).catch(search);
+  const rarely = () => import(document.documentElement.dataset.palette);
+  const palette = () => rarely().then(({ open }) => open(team(), pause)).catch(search);
 
-  // The list, taken from its page, and the switch in it.
+  // The list, and the switch in it.
   const dress = (list) => {
     const on = list?.querySelector("#keys-on");
     if (!on) return;
     on.checked = !off();
     on.closest("[hidden]")?.removeAttribute("hidden");
   };
-  const help = async () => {
-    if (location.pathname === "/keys/") return;
-    const page = await fetch("/keys/", { headers: { "HX-Request": "true" } }).then((got) => (got.ok && !got.redirected ? got.text() : "")).catch(() => "");
-    const list = new DOMParser().parseFromString(page, "text/html").getElementById("keys");
-    if (!list) return location.assign("/keys/");
-    if (document.querySelector("dialog[open]")) return;
-    const box = document.createElement("dialog"), close = document.createElement("button");
-    box.className = "card";
-    box.setAttribute("aria-labelledby", "keys-h");
-    close.className = "btn";
-    close.textContent = "Close";
-    close.autofocus = true;
-    close.addEventListener("click", () => box.close());
-    box.addEventListener("close", () => box.remove());
-    list.prepend(close);
-    box.append(list);
-    dress(box);
-    document.body.append(box);
-    box.showModal();
+  const help = () => {
+    if (location.pathname === "/keys/" || document.querySelector("dialog[open]")) return;
+    rarely().then((one) => one.help(dress)).catch(() => location.assign("/keys/"));
   };
   document.addEventListener("change", (event) => {
     if (event.target.id === "keys-on") keep(document.documentElement.dataset.keys = event.target.checked ? "on" : "off");

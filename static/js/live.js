@@ -1,15 +1,17 @@
 // One socket per page: morphs the blocks of each frame in, around what the person holds, and says how fresh the page is.
 // Held: a field being typed in, [data-hold] under the pointer or being sent (its answer must find the form it is for), and what asks
-// "are you sure?" ([data-hold=firm]). Events become `live:<type>` on document.
+// "are you sure?" ([data-hold=firm]). Events become `live:<type>` on document; `page:shown` says that blocks have changed, `page:skew` how many
+// ms the server's clock is ahead.
 (() => {
   "use strict";
   const BEAT = 25_000, FIRST = 500, LONGEST = 30_000, LATE = 10_000, ACK_MS = 1000, BUDGET_MS = 12, MOST_MS = 100, REST = 4;
   const byId = (id) => document.getElementById(id);
   const queue = new Map(); // id -> { html: the newest, null: gone; at: when it was heard }, the longest waiting first
   let socket, url, seq, pageSeq, state, note, fetching, away, paused, owed, ackDue;
-  let last = Date.now(), tries = 0, rested = 0, timer, raf, ackTimer, heards = 0, budget = BUDGET_MS, acked = 0, opened = 0, skew = 0;
+  let last = Date.now(), tries = 0, rested = 0, timer, raf, ackTimer, heards = 0, budget = BUDGET_MS, acked = 0, opened = 0;
 
   const write = (node, text) => { if (node && node.textContent !== text) node.textContent = text; };
+  const tell = (word, detail) => document.dispatchEvent(new CustomEvent("page:" + word, { detail }));
   const since = () => new Date(last).toTimeString().slice(0, 8);
   const say = (word) => {
     state = document.documentElement.dataset.conn = word;
@@ -54,20 +56,6 @@
     return made.innerHTML;
   };
   const rows = (list) => [...list.children].filter((one) => one.id);
-  const rank = (row) => Number((row.matches("[data-rank]") ? row : row.querySelector("[data-rank]"))?.dataset.rank ?? 0);
-  const order = () => {
-    for (const list of document.querySelectorAll("[data-sorted]")) {
-      const ranks = rows(list).map(rank), button = list.querySelector("[data-sort]");
-      if (button) button.hidden = ranks.every((one, at) => !at || ranks[at - 1] <= one);
-    }
-  };
-  document.addEventListener("click", (event) => {
-    const list = event.target.closest("[data-sort]")?.closest("[data-sorted]");
-    if (!list) return;
-    list.prepend(...rows(list).sort((one, other) => rank(one) - rank(other)));
-    list.querySelector("a")?.focus();
-    order();
-  });
   // A block that only says something else has its texts and attributes put; a morph, ten times as dear, knows a row that has moved.
   const MADE = /^(hx-|(href|action|formaction|name|value|type|for)$)/, FIELDS = "input,select,textarea,template";
   const changes = (one, other, found) => {
@@ -133,8 +121,7 @@
       try { if (queue.has(id)) show(id, held); } catch (error) { queue.delete(id); console.error(error); }
       if (performance.now() - start > budget) { kick(); break; }
     }
-    order();
-    tick();
+    tell("shown");
     // after the paint: who has no time gets fewer frames, and more with each
     setTimeout(() => {
       const took = performance.now() - start;
@@ -166,7 +153,7 @@
     if (frame.error) return;
     last = Date.now();
     tries = 0;
-    if (frame.now) skew = frame.now - last;
+    if (frame.now) tell("skew", frame.now - last);
     if (frame.resync || ("prev" in frame && frame.prev !== seq)) { seq = frame.seq; return resync(frame.missed); }
     seq = frame.seq;
     if (state !== "live") say("live");
@@ -229,14 +216,17 @@
   const resync = async (missed) => {
     if (paused) { owed = true; return ack(); }
     owed = false;
-    fetching = true;
+    const mine = fetching = {};
     drop();
     queue.clear();
     try {
       const answer = await fetch(location.href, { cache: "no-store", headers: { "X-Live": "resync" } });
       if (answer.status >= 500) throw answer;
       const page = new DOMParser().parseFromString(await answer.text(), "text/html"), main = page.getElementById("main");
-      fetching = false;
+      if (fetching !== mine) return; // somebody has put another page in meanwhile
+      follow();
+      if (!fetching) return;
+      fetching = null;
       // a refused answer stands at the address it was sent to, which leads back to its page: the same page is no other page
       if (!answer.ok || main?.dataset.live !== url) return reload();
       document.title = page.title;
@@ -251,32 +241,16 @@
       if (!socket) open(pageSeq);
       caughtUp(missed);
     } catch {
-      later(() => resync(missed));
+      if (fetching === mine) later(() => resync(missed));
     }
   };
   // Whoever put a page in, it has a position of its own.
   const follow = () => {
     const { live, seq: at } = byId("main")?.dataset ?? {};
-    if (!live || fetching || (at === pageSeq && live === url)) return;
+    if (!live || (at === pageSeq && live === url)) return;
+    fetching = null;
     url = live;
     open(pageSeq = at);
-  };
-
-  // The same words as tasks_app/domain/spans.py.
-  const name = (unit, n) => ({ 86400: n === 1 ? "day" : "days", 3600: "h", 60: "min", 1: "s" })[unit];
-  const span = (s) => {
-    for (const [unit, rest] of [[86400, 3600], [3600, 60], [60, 1]]) {
-      if (s < unit) continue;
-      const many = Math.floor(s / unit), few = Math.floor(s % unit / rest);
-      return `${many} ${name(unit, many)}${few ? ` ${few} ${name(rest, few)}` : ""}`;
-    }
-    return `${s} s`;
-  };
-  const tick = () => {
-    for (const node of document.querySelectorAll("time[data-since],time[data-until]")) {
-      const ms = Date.now() + skew - Date.parse(node.dateTime);
-      write(node, span(Math.max(0, Math.floor(("until" in node.dataset ? -ms : ms) / 1000))));
-    }
   };
 
   setInterval(() => {
@@ -285,9 +259,9 @@
       if (socket && Date.now() - opened > BEAT) { drop(); later(() => open(seq)); }
     }
     if (ackDue) ack();
-    if (!document.hidden) { tick(); kick(); }
+    if (!document.hidden) kick();
   }, 1000);
-  document.addEventListener("visibilitychange", () => { if (ackDue) ack(); if (!document.hidden) { tick(); kick(); retry(); } });
+  document.addEventListener("visibilitychange", () => { if (ackDue) ack(); if (!document.hidden) { kick(); retry(); } });
   document.addEventListener("focusout", () => setTimeout(kick));
   document.addEventListener("pointerout", kick);
   document.addEventListener("htmx:after:swap", follow);

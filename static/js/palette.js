@@ -1,4 +1,4 @@
-// The palette: every place and act of the page that is open, found by typing. Loaded by keys.js when it is asked for.
+// The palette: every place and act of the page that is open, found by typing; and the list of keys. Loaded by keys.js when asked for.
 // It holds nothing of its own: each line is a link or a button of the page. Answers are not among them: they are read first.
 const PLACES = ".nav a[href], .tabbar a[href], #main .title a[href], #main .seg-ctl a[href]";
 const THINGS = "#main :is(.item[href], .tcard h3 a, .agent h3 a, tbody th > a:first-child)";
@@ -73,4 +73,25 @@ export const open = (team, pause) => {
   document.body.append(box);
   box.showModal();
   field.focus();
+};
+
+// The list of keys, taken from its page. `dress` gives its switch a life.
+export const help = async (dress) => {
+  const page = await fetch("/keys/", { headers: { "HX-Request": "true" } }).then((got) => (got.ok && !got.redirected ? got.text() : ""));
+  const keys = new DOMParser().parseFromString(page, "text/html").getElementById("keys");
+  if (!keys) return location.assign("/keys/");
+  if (document.querySelector("dialog[open]")) return;
+  const box = document.createElement("dialog"), close = document.createElement("button");
+  box.className = "card";
+  box.setAttribute("aria-labelledby", "keys-h");
+  close.className = "btn";
+  close.textContent = "Close";
+  close.autofocus = true;
+  close.addEventListener("click", () => box.close());
+  box.addEventListener("close", () => box.remove());
+  keys.prepend(close);
+  box.append(keys);
+  dress(box);
+  document.body.append(box);
+  box.showModal();
 };

@@ -95,6 +95,33 @@ def test_what_a_person_was_told_stays_while_the_page_brings_itself_up_to_date(wo
     expect(page.locator("[data-decision]")).to_contain_text("Sent back by other")
 
 
+def test_a_page_that_an_answer_replaces_while_it_is_fetched_again_stays_as_the_answer_made_it(world: World, tab: Open) -> None:
+    """N21: what was fetched is of the page before, whose place another has taken."""
+    asked = world("act", "asking", "plan", "announcer")
+    page = tab(f"/inbox/{asked['id']}/")
+    sockets, held = list[WebSocketRoute](), list[Route]()
+    page.route_web_socket("**/*", lambda socket: sockets.append(_through(socket)))
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-conn", "live")
+    page.wait_for_timeout(INERT_MS)
+    page.route("**/inbox/**", lambda route: held.append(route) if "x-live" in route.request.headers else route.continue_())
+    page.evaluate("() => { window.stands = true; }")
+    sockets[-1].send('{"resync": true}')
+    until(lambda: page.wait_for_timeout(20) or held)
+    page.get_by_role("button", name="Approve plan").click()
+    expect(page.get_by_text("Approved: ").first).to_be_visible()
+    at, made = page.url, page.locator("#main").get_attribute("data-live")
+    assert f"/inbox/{asked['id']}/" not in at
+    with page.expect_response(lambda answer: "x-live" in answer.request.headers) as fetched:
+        held[0].continue_()
+    fetched.value.finished()
+    page.wait_for_timeout(400)
+    expect(page.get_by_text("Approved: ").first).to_be_visible()
+    assert page.evaluate("() => window.stands"), "it was loaded anew"
+    assert (page.url, page.locator("#main").get_attribute("data-live")) == (at, made)
+    expect(page.locator("html")).to_have_attribute("data-conn", "live")
+
+
 def test_a_card_whose_request_is_taken_back_ends_by_itself(world: World, tab: Open) -> None:
     """N23"""
     asked = world("act", "asking", "permission", "tester")
