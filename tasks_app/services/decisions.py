@@ -25,7 +25,7 @@ from tasks_app.domain.transitions import ANSWER, WITHDRAW
 from tasks_app.models import Decision, Run, Task
 from tasks_app.runners.port import Ask
 from tasks_app.selectors.worktime import WAITS
-from tasks_app.services import clock, deciding, events, judges, keys, runs, task_edits
+from tasks_app.services import clock, deciding, events, judges, keys, rows, runs, task_edits
 
 NOTE_LIMIT = 20_000
 ASKED = {
@@ -40,7 +40,7 @@ ASKED = {
 
 def get(decision_id: str) -> Decision:
     """Return the decision with team, task, run and agent; raises NotFound."""
-    decision = Decision.objects.select_related("team", "task", "run", "agent").filter(pk=decision_id).first()
+    decision = rows.decision(decision_id)
     if decision is None:
         raise NotFound("There is no such request.")
     return decision

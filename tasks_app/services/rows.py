@@ -51,6 +51,7 @@ STEP: Shape = (
 """The columns that recording a step needs."""
 WHOLE: Shape = ((Run, ALL), (Task, ALL), (Team, ALL), (Agent, ALL))
 TEAM: Shape = ((Team, ALL),)
+ASKED: Shape = ((Decision, ALL), (Team, ALL), (Task, ALL), (Run, ALL), (Agent, ALL))
 
 
 def locked(run_id: str) -> Run:
@@ -79,6 +80,12 @@ def team_locked(team_id: int) -> Team | None:
     return found
 
 
+def decision(decision_id: str) -> Decision | None:
+    """Return a decision with `team`, without the team's plan and script, `task`, `run` and `agent`; None where there is none."""
+    found: Decision | None = _one(ASKED, decision_id)
+    return found
+
+
 @cache
 def _locking() -> str:
     run, team = _table(Run), _table(Team)
@@ -86,7 +93,7 @@ def _locking() -> str:
 
 
 def _one(shape: Shape, pk: Any, lock: str = "") -> Any:
-    """Read one row of the first model, with those of the others that it points at."""
+    """Read one row of the first model, with those of the others that it points at; None in place of one that is missing."""
     with connection.cursor() as cursor:
         cursor.execute(_reading(shape) + lock, [pk])
         row = cursor.fetchone()
@@ -103,7 +110,7 @@ def _one(shape: Shape, pk: Any, lock: str = "") -> Any:
 def _reading(shape: Shape) -> str:
     names = ", ".join(f"{_table(model)}.{column.column}" for model, columns in shape for column in _columns(model, columns))
     first = _table(shape[0][0])
-    joined = (f"JOIN {_table(model)} ON {_table(model)}.id = {first}.{model._meta.model_name}_id" for model, _ in shape[1:])
+    joined = (f"LEFT JOIN {_table(model)} ON {_table(model)}.id = {first}.{model._meta.model_name}_id" for model, _ in shape[1:])
     return f"SELECT {names} FROM {first} {' '.join(joined)} WHERE {first}.id = %s"  # noqa: S608 - our own names
 
 
@@ -113,7 +120,10 @@ def _table(model: type[models.Model]) -> str:
 
 def _made(model: type[models.Model], columns: frozenset[str], values: Any) -> Any:
     found = _columns(model, columns)
-    read = [_read(column, next(values)) for column in found]
+    given = [next(values) for _ in found]
+    if given[0] is None:  # its key: there is no such row
+        return None
+    read = [_read(column, value) for column, value in zip(found, given, strict=True)]
     return model.from_db(DEFAULT_DB_ALIAS, [column.attname for column in found], read)
 
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from django.db import models, transaction
 
-from tasks_app.models import Agent, Run, Task, Team
+from tasks_app.models import Agent, Decision, Run, Task, Team
 from tasks_app.services import rows
 from tests import factories
 
@@ -54,6 +54,24 @@ def test_a_run_with_its_task_team_and_agent():
 def test_empty_columns_are_none():
     made = factories.RunFactory()
     alike(rows.run(made.pk), Run.objects.get(pk=made.pk))
+
+
+def test_a_decision_with_its_team_task_run_and_agent():
+    made = factories.DecisionFactory()
+    whole = filled(made)
+    found = rows.decision(made.pk)
+    alike(found, whole)
+    alike(found.team, Team.objects.get(pk=made.team_id), without=("plan", "rehearsal_script"))
+    for name, model in (("task", Task), ("run", Run), ("agent", Agent)):
+        alike(getattr(found, name), model.objects.get(pk=getattr(made, f"{name}_id")))
+
+
+def test_a_decision_of_no_run_has_none():
+    made = factories.DecisionFactory(run=None, task=None, agent=None, team=factories.TeamFactory())
+    found = rows.decision(made.pk)
+    assert (found.run, found.task, found.agent) == (None, None, None)
+    alike(found, Decision.objects.get(pk=made.pk))
+    assert rows.decision("d00000000") is None
 
 
 def test_a_team_that_is_locked():
