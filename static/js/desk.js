@@ -142,9 +142,11 @@
     }
     return `${s} s`;
   };
+  const times = document.getElementsByTagName("time"); // the browser keeps the list
   const tick = () => {
     if (document.hidden) return;
-    for (const node of document.querySelectorAll("time[data-since],time[data-until]")) {
+    for (const node of times) {
+      if (!("since" in node.dataset || "until" in node.dataset)) continue;
       const ms = Date.now() + skew - Date.parse(node.dateTime);
       const text = span(Math.max(0, Math.floor(("until" in node.dataset ? -ms : ms) / 1000)));
       if (node.textContent !== text) node.textContent = text;
