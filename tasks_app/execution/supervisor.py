@@ -16,7 +16,7 @@ from django.db import connection
 
 from tasks_app import wake
 from tasks_app.domain.leases import FENCE_OFF_S, HEARTBEAT_S, RENUDGE_S
-from tasks_app.execution import admission, ageing, backing, db, drive, oncall, scratch
+from tasks_app.execution import admission, ageing, backing, db, drive, oncall, rest, scratch
 from tasks_app.execution.claimer import Claimer
 from tasks_app.execution.environment import key_source
 from tasks_app.execution.port import RunPort
@@ -68,7 +68,8 @@ class Supervisor:
     def _live(self) -> None:
         asyncio.set_event_loop(self._loop)
         ours = (self._beat(), self._fence_off(), self._sweep(), self._watch(), self._tell(), self._listen())
-        for work in (*ours, drive.load_runners(), ageing.look_after(), ageing.look_after_snapshots(), backing.look_after()):
+        own = (rest.look_after(lambda: len(self._places)), drive.load_runners())
+        for work in (*ours, *own, ageing.look_after(), ageing.look_after_snapshots(), backing.look_after()):
             self._standing.append(self._begin(work))
         self._loop.run_forever()
 
