@@ -57,7 +57,10 @@ def _start(name: str, *, tasks: int, each: int, grace_s: int) -> Team:
 
 
 def _attached(report: Report, client: httpx.Client, *, tasks: int, each: int) -> None:
+    """One click after another, once every agent has asked: that as many processes begin at once is no part of a click."""
     team = _start("Attached", tasks=tasks, each=each, grace_s=600)
+    asked = Decision.objects.filter(team=team, status=DecisionStatus.OPEN.value)
+    desk.until(lambda: asked.count() == tasks, seconds=60, pause_s=0.2, words="the first request of every agent")
     clicks = _answer_all(client, team, count=tasks * each, ready=lambda d: time.time() - d.opened_at.timestamp() > SETTLE_S)
     time.sleep(1)  # the last answer is on its way
     delivered = dict(Decision.objects.filter(team=team).values_list("pk", "delivered_at"))
