@@ -44,6 +44,14 @@ def delay_s(retries: int, *, seed: str) -> float:
     return min(CAP_S, base * (1 - JITTER + 2 * JITTER * share))
 
 
+def start_pause_s(failed: int) -> float:
+    """Return the seconds before a process that failed to start so many times in a row starts again: at once, then 1, 2, 4, 8 s.
+
+    What keeps it from starting, a full disk, may pass.
+    """
+    return float(2 ** (failed - 2)) if failed > 1 else 0.0
+
+
 def not_before(now: datetime, *, retries: int, seed: str, resets_at: float | None = None) -> datetime | None:
     """Return when retry number `retries` (from 1) may start, None when there were enough.
 

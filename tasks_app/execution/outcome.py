@@ -131,7 +131,8 @@ def _failed(run: Any, held: Held, outcome: Outcome) -> Write:
     if retry.is_transient(outcome.reason) and (again := _retry_at(run, outcome)) is not None:
         return partial(parking, retry_at=again)
     if outcome.broken and _another_life_may_help(run, outcome):
-        parking = partial(parking, pause_s=_pause_s(run, outcome))
+        failed = run.crashes + 1 if outcome.reason is Reason.START_FAILED else 0
+        parking = partial(parking, pause_s=retry.start_pause_s(failed))
         return partial(_die, held, parking, overflowed=outcome.reason is Reason.OUTPUT_TOO_LARGE)
     return _fail(run, held, outcome.reason, outcome.detail, outcome)
 
@@ -145,12 +146,6 @@ def _another_life_may_help(run: Any, outcome: Outcome) -> bool:
     """Not where nothing was done in between, where it died too often, or where a line was too long a second time [N35]."""
     again_too_long = outcome.reason is Reason.OUTPUT_TOO_LARGE and run.overflowed
     return not again_too_long and run.crashes + 1 < CRASHES and run.deaths + 1 < DEATHS
-
-
-def _pause_s(run: Any, outcome: Outcome) -> float:
-    """What keeps a process from starting again and again, a full disk, may pass: 1, 2, 4, 8 s after the second death in a row."""
-    again = outcome.reason is Reason.START_FAILED and run.crashes > 0
-    return float(2 ** (run.crashes - 1)) if again else 0.0
 
 
 def _retry_at(run: Any, outcome: Outcome) -> float | None:
