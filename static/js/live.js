@@ -97,7 +97,10 @@
       }
       text = made.innerHTML;
     }
-    if (!inside.length && rewrite(target, text)) return true;
+    if (!inside.length && rewrite(target, text)) {
+      if (target.id === "main") follow(); // a swap would say so itself
+      return true;
+    }
     htmx.swap({ target, text: steady(text), swap: "outerMorph", sourceElement: target });
     return true;
   };
@@ -214,7 +217,10 @@
   });
 
   const resync = async (missed) => {
-    if (paused) { owed = true; return ack(); }
+    if (paused) {
+      [owed, fetching] = [true, null];
+      return socket ? ack() : open(seq);
+    }
     owed = false;
     const mine = fetching = {};
     drop();
@@ -227,6 +233,8 @@
       follow();
       if (!fetching) return;
       fetching = null;
+      owed = paused;
+      if (paused || byId("main")?.dataset.live !== url) return open(seq); // it stands still, or is none that lives: told of by no frame
       // a refused answer stands at the address it was sent to, which leads back to its page: the same page is no other page
       if (!answer.ok || main?.dataset.live !== url) return reload();
       document.title = page.title;
@@ -237,11 +245,12 @@
         const mine = byId(node.id);
         if (mine && !put(mine, node.outerHTML)) wait(node.id, node.outerHTML);
       }
+      tell("shown");
       follow();
       if (!socket) open(pageSeq);
       caughtUp(missed);
     } catch {
-      if (fetching === mine) later(() => resync(missed));
+      if (fetching === mine || !(fetching || socket)) later(() => resync(missed));
     }
   };
   // Whoever put a page in, it has a position of its own.

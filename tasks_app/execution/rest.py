@@ -9,21 +9,20 @@ from collections.abc import Callable
 LOOK_S = 1.0
 
 
-async def look_after(places: Callable[[], int]) -> None:
-    """Give memory back each time that nothing has run for a look; `places`: how many runs take a place here.
+async def look_after(places: Callable[[], tuple[int, int]]) -> None:
+    """Give memory back each time that nothing has run between two looks, if anything has since the last time.
 
-    While anything runs it is left alone: what one run has let go of, the next takes.
+    `places`: how many runs take a place here, and how many ever did. While anything runs memory is left alone: what one run
+    has let go of, the next takes.
     """
-    worked, quiet = False, 0
+    given = seen = 0
     while True:
         await asyncio.sleep(LOOK_S)
-        if places():
-            worked, quiet = True, 0
-            continue
-        quiet += 1
-        if worked and quiet > 1:
-            worked = False
+        taken, ever = places()
+        if not taken and ever == seen != given:
             await asyncio.to_thread(give_back)
+            given = ever
+        seen = ever
 
 
 def give_back() -> None:

@@ -41,6 +41,7 @@ class Supervisor:
         self.on_room: Callable[[], None] = lambda: None  # told, on the loop, whenever a place has become free
         self._ports: dict[str, RunPort] = {}
         self._places: set[str] = set()  # runs that take a place: being claimed, or driven
+        self._ever = 0  # how many runs have taken a place
         self._claimer = Claimer(worker=self.name, host=self.host, room=self.room, begin=self._take_along, over=self._free)
         self._freed = asyncio.Event()
         self._hinted = asyncio.Event()  # something was said of a run that is driven here: the heart asks what
@@ -68,7 +69,7 @@ class Supervisor:
     def _live(self) -> None:
         asyncio.set_event_loop(self._loop)
         ours = (self._beat(), self._fence_off(), self._sweep(), self._watch(), self._tell(), self._listen())
-        own = (rest.look_after(lambda: len(self._places)), drive.load_runners())
+        own = (rest.look_after(lambda: (len(self._places), self._ever)), drive.load_runners())
         for work in (*ours, *own, ageing.look_after(), ageing.look_after_snapshots(), backing.look_after()):
             self._standing.append(self._begin(work))
         self._loop.run_forever()
@@ -121,6 +122,7 @@ class Supervisor:
 
     async def _keep_place(self, run_id: str, held: Held | None) -> None:
         """Drive a run, and then, in its place, what its end has let begin: that needs no way through the broker."""
+        self._ever += 1
         try:
             while held := held or await self._claimer.claim(run_id):
                 begins = await self._drive(held)

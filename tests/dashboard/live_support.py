@@ -177,13 +177,15 @@ async def settle(world: World, page: Page, dom: Dom, who: str = "lead", *, patie
 
 
 @contextlib.contextmanager
-def page_of_our_own(world: World, chromium: playwright.Browser) -> Iterator[tuple[playwright.Page, playwright.WebSocketRoute]]:
-    """A signed-in page in a browser that waits for its socket, which is the test's own."""
+def page_of_our_own(
+    world: World, chromium: playwright.Browser
+) -> Iterator[tuple[playwright.Page, list[playwright.WebSocketRoute]]]:
+    """A signed-in page in a browser that waits for its socket: the test's own, as are those that it opens later."""
     context, sockets = chromium.new_context(), list[playwright.WebSocketRoute]()
     context.add_cookies([{"name": "crewdesk_session", "value": world("sign_in", "lead"), "url": world.server.url}])
     page = context.new_page()
     page.route_web_socket("**/live/**", lambda socket: sockets.append(socket))
     page.goto(f"{world.server.url}/page/team/atlas/")
     page.wait_for_function("() => document.documentElement.dataset.conn === 'connecting'")
-    yield page, sockets[-1]
+    yield page, sockets
     context.close()

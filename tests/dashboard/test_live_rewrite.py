@@ -32,8 +32,8 @@ def world(valkey: Valkey) -> Iterator[World]:
 
 @pytest.fixture
 def own(world: World, chromium: Browser) -> Iterator[tuple[Page, WebSocketRoute]]:
-    with page_of_our_own(world, chromium) as own:
-        yield own
+    with page_of_our_own(world, chromium) as (page, sockets):
+        yield page, sockets[-1]
 
 
 @pytest.fixture

@@ -27,11 +27,12 @@ def rested(places, monkeypatch):
 @pytest.mark.parametrize(
     ("places", "after"),
     [
-        ((0, 0, 0, 0), [0, 0, 0, 0, 0]),  # nothing has run yet
-        ((1, 2, 1, 1), [0, 0, 0, 0, 0]),
-        ((1, 0, 1, 0, 1), [0, 0, 0, 0, 0, 0]),  # the next has its place already
-        ((1, 0, 0, 0, 0), [0, 0, 0, 1, 1, 1]),
-        ((1, 0, 0, 3, 0, 0), [0, 0, 0, 1, 1, 1, 2]),
+        ([(0, 0)] * 3, [0, 0, 0, 0]),  # nothing has run yet
+        ([(1, 1), (2, 2), (1, 2), (1, 2)], [0, 0, 0, 0, 0]),
+        ([(1, 1), (0, 1), (0, 1), (0, 1)], [0, 0, 1, 1, 1]),
+        ([(0, 1), (0, 1), (0, 1)], [0, 0, 1, 1]),  # it was over before it was seen
+        ([(0, 1), (0, 2), (1, 3), (0, 3)], [0, 0, 0, 0, 1]),  # one after the other
+        ([(1, 1), (0, 1), (1, 2), (0, 2), (0, 2)], [0, 0, 1, 1, 2, 2]),
     ],
 )
 def test_memory_is_given_back_once_each_time_that_nothing_runs_any_more(places, after, monkeypatch):
