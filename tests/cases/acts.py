@@ -9,7 +9,7 @@ from tasks_app.runners.port import Outcome, OutcomeKind
 from tasks_app.services import actions, decisions, task_edits, tasks
 from tests.services import world
 
-CREW = ("engineer", "tester", "writer", "drawer", "reader", "announcer", "away")
+CREW = ("engineer", "tester", "writer", "drawer", "reader", "announcer", "mover", "away")
 """Each has a role of its own, so that nobody takes another's task; `away` is stopped."""
 
 

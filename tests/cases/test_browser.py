@@ -97,7 +97,7 @@ def test_what_a_person_was_told_stays_while_the_page_brings_itself_up_to_date(wo
 
 def test_a_page_that_an_answer_replaces_while_it_is_fetched_again_stays_as_the_answer_made_it(world: World, tab: Open) -> None:
     """N21: what was fetched is of the page before, whose place another has taken."""
-    asked = world("act", "asking", "plan", "announcer")
+    asked = world("act", "asking", "plan", "mover")
     page = tab(f"/inbox/{asked['id']}/")
     sockets, held = list[WebSocketRoute](), list[Route]()
     page.route_web_socket("**/*", lambda socket: sockets.append(_through(socket)))
