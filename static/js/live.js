@@ -51,11 +51,10 @@
     for (const list of made.content.querySelectorAll("[data-sorted]")) {
       const place = new Map([...(byId(list.id)?.children ?? [])].map((one, at) => [one.id, at]));
       const where = (row) => place.get(row.id) ?? place.size;
-      list.prepend(...rows(list).sort((one, other) => where(one) - where(other)));
+      list.prepend(...[...list.children].filter((one) => one.id).sort((one, other) => where(one) - where(other)));
     }
     return made.innerHTML;
   };
-  const rows = (list) => [...list.children].filter((one) => one.id);
   // A block that only says something else has its texts and attributes put; a morph, ten times as dear, knows a row that has moved.
   const MADE = /^(hx-|(href|action|formaction|name|value|type|for)$)/, FIELDS = "input,select,textarea,template";
   const changes = (one, other, found) => {
@@ -229,9 +228,8 @@
       const answer = await fetch(location.href, { cache: "no-store", headers: { "X-Live": "resync" } });
       if (answer.status >= 500) throw answer;
       const page = new DOMParser().parseFromString(await answer.text(), "text/html"), main = page.getElementById("main");
-      if (fetching !== mine) return; // somebody has put another page in meanwhile
       follow();
-      if (!fetching) return;
+      if (fetching !== mine) return; // somebody has put another page in meanwhile
       fetching = null;
       owed = paused;
       if (paused || byId("main")?.dataset.live !== url) return open(seq); // it stands still, or is none that lives: told of by no frame

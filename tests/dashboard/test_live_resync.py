@@ -7,10 +7,10 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, WebSocketRoute, expect
 
 from tests.chromium import IN_CHROMIUM
-from tests.dashboard.live_support import World, page_of_our_own, running_world
-from tests.services_fixtures import Valkey, until
+from tests.dashboard.live_support import World, page_of_our_own
+from tests.services_fixtures import until
 
-pytest_plugins = ["tests.services_fixtures", "tests.chromium"]
+pytest_plugins = ["tests.services_fixtures", "tests.chromium", "tests.dashboard.live_fixtures"]
 pytestmark = IN_CHROMIUM
 
 
@@ -43,12 +43,6 @@ class Desk:
     def lives(self, sockets: int) -> None:
         """It has a socket again, this one in all."""
         until(lambda: self.page.wait_for_timeout(20) or len(self.sockets) == sockets)
-
-
-@pytest.fixture(scope="module")
-def world(valkey: Valkey) -> Iterator[World]:
-    with running_world(valkey.url) as world:
-        yield world
 
 
 @pytest.fixture

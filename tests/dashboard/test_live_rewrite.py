@@ -8,10 +8,9 @@ import pytest
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 from tests.chromium import IN_CHROMIUM
-from tests.dashboard.live_support import World, page_of_our_own, running_world
-from tests.services_fixtures import Valkey
+from tests.dashboard.live_support import World, page_of_our_own
 
-pytest_plugins = ["tests.services_fixtures", "tests.chromium"]
+pytest_plugins = ["tests.services_fixtures", "tests.chromium", "tests.dashboard.live_fixtures"]
 pytestmark = IN_CHROMIUM
 Put = Callable[[str], None]
 PROBE = """(html) => {
@@ -22,12 +21,6 @@ PROBE = """(html) => {
 }"""
 CARD = """<article id="probe" class="{css}"{more}><h3><a href="/tasks/1/">{title}</a></h3>
 <details><summary>More</summary><p>{text}</p></details></article>"""
-
-
-@pytest.fixture(scope="module")
-def world(valkey: Valkey) -> Iterator[World]:
-    with running_world(valkey.url) as world:
-        yield world
 
 
 @pytest.fixture

@@ -9,10 +9,9 @@ import pytest
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 from tests.chromium import IN_CHROMIUM
-from tests.dashboard.live_support import World, page_of_our_own, running_world
-from tests.services_fixtures import Valkey
+from tests.dashboard.live_support import World, page_of_our_own
 
-pytest_plugins = ["tests.services_fixtures", "tests.chromium"]
+pytest_plugins = ["tests.services_fixtures", "tests.chromium", "tests.dashboard.live_fixtures"]
 pytestmark = IN_CHROMIUM
 BLOCKS, COST_MS, EVERY_MS = 40, 15, 150
 SLOW = """(ms) => {
@@ -56,12 +55,6 @@ class Desk:
 
     def sends(self) -> list[list[Any]]:
         return list(self.page.evaluate("window.sends"))
-
-
-@pytest.fixture(scope="module")
-def world(valkey: Valkey) -> Iterator[World]:
-    with running_world(valkey.url) as world:
-        yield world
 
 
 @pytest.fixture
