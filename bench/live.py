@@ -4,8 +4,11 @@ import argparse
 import contextlib
 import os
 import shutil
+import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +16,9 @@ import psutil
 from django.conf import settings
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from bench import crew, emitting, parts
+from bench import crew, emitting, fanout, parts
 from bench.marks import Seen
+from bench.parts import Parts
 from bench.place import Place
 from bench.report import Goal, Report
 
@@ -42,37 +46,69 @@ SHOWN = ("--disable-renderer-backgrounding", "--disable-background-timer-throttl
 
 
 def run(place: Place, options: argparse.Namespace) -> Report:
-    """Open the pages, let the agents speak, read what the pages have shown and when."""
+    """One page in a browser while the others are open on machines of their own; then all of them in browsers of this machine."""
     report = Report("live")
     agents, rate, pages, seconds = (10, 40.0, 2, 5.0) if options.quick else (50, 200.0, 20, 30.0)
     # the sync API of the browser keeps an event loop in this thread; the database is only read
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     with parts.running(place) as house:
-        web, cookie = house.web(), crew.session()
+        web = psutil.Process(house.web().pid)
         with emitting.running(place, agents=agents, rate=rate) as emitter, chromium() as browser:
-            opened = [open_page(browser, house.port, f"/teams/{emitter.team}/", cookie) for _ in range(pages)]
-            for page in opened:
-                page.evaluate(WATCH)
-            before = psutil.Process(web.pid).cpu_times()
-            begun = time.monotonic()
-            emitter.begin(seconds)
-            last = emitter.ended()
-            took, after = time.monotonic() - begun, psutil.Process(web.pid).cpu_times()
-            caught_up_s, lost = _caught_up(opened, last)
-            shown = [_read(page, emitter.period_s) for page in opened]
-    late = [each for seen in shown for each in seen.late_ms]
-    report.add(f"step → DOM of {pages} open pages", "ms", late, Goal("p50", 150), Goal("p99", 400))
-    report.add("processor of the web process", "cores", [(after.user + after.system - before.user - before.system) / took])
-    report.add("steps per second, as they were stored", "steps/s", [sum(last.values()) / took])
-    report.add("last step stored → a page shows the last of every agent", "s", caught_up_s)
-    if tardy := sum(1 for each in caught_up_s if each > SETTLE_S):
-        report.notes.append(f"{tardy} of {pages} pages were late: they showed the last step of every agent after {SETTLE_S:g} s")
-    if lost:
-        report.failures.append(f"{lost} pages do not show the last step of every agent after {PATIENCE_S:g} s")
-    report.notes.append(
-        f"{agents} agents, {rate:g} steps/s ordered, {pages} pages in Chromium, {seconds:g} s; a frame period is 250 ms"
-    )
+            scene = Scene(place, house, web, emitter, browser)
+            emitted = 0
+            for drawn in (1, pages):
+                emitted = _measure(report, scene, emitted, drawn=drawn, elsewhere=pages - drawn, seconds=seconds)
+    report.notes.append(f"{agents} agents, {rate:g} steps/s ordered, {pages} pages, {seconds:g} s; a frame period is 250 ms")
+    report.notes.append("elsewhere: sockets that follow the page as live.js does; another machine would draw them")
     return report
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a measurement stands on."""
+
+    place: Place
+    house: Parts
+    web: psutil.Process
+    emitter: emitting.Emitter
+    browser: Browser
+
+
+def _measure(report: Report, scene: Scene, emitted: int, *, drawn: int, elsewhere: int, seconds: float) -> int:
+    """Open the pages, let the agents speak, read what the pages have shown and when; `emitted` before, returns how much now."""
+    cookie, path = crew.session(), f"/teams/{scene.emitter.team}/"
+    opened = [open_page(scene.browser, scene.house.port, path, cookie) for _ in range(drawn)]
+    for page in opened:
+        page.evaluate(WATCH)
+    with _elsewhere(scene, path, clients=elsewhere, seconds=seconds) as sockets:
+        before, begun = scene.web.cpu_times(), time.monotonic()
+        scene.emitter.begin(seconds)
+        last = scene.emitter.ended()
+        took, after = time.monotonic() - begun, scene.web.cpu_times()
+        caught_up_s, lost = _caught_up(opened, last)
+        if sockets:
+            report.failures += fanout.lost(fanout.seen_by(sockets), last)
+    late = [each for page in opened for each in _read(page, scene.emitter.period_s).late_ms]
+    for page in opened:
+        page.context.close()
+    where = f"{drawn} drawn here, {elsewhere} elsewhere" if elsewhere else f"all {drawn} drawn here"
+    report.add(f"step → DOM of an open page ({where})", "ms", late, Goal("p50", 150), Goal("p99", 400))
+    report.add("  processor of the web process", "cores", [(after.user + after.system - before.user - before.system) / took])
+    report.add("  steps per second, as they were stored", "steps/s", [(sum(last.values()) - emitted) / took])
+    report.add("  last step stored → a page shows the last of every agent", "s", caught_up_s)
+    if tardy := sum(1 for each in caught_up_s if each > SETTLE_S):
+        report.notes.append(f"{where}: {tardy} were late, they showed the last step of every agent after {SETTLE_S:g} s")
+    if lost:
+        report.failures.append(f"{where}: {lost} do not show the last step of every agent after {PATIENCE_S:g} s")
+    return sum(last.values())
+
+
+def _elsewhere(
+    scene: Scene, path: str, *, clients: int, seconds: float
+) -> "AbstractContextManager[subprocess.Popen[str] | None]":
+    if not clients:
+        return contextlib.nullcontext()
+    return fanout.open_pages(scene.place, scene.house, path, clients=clients, seconds=seconds, period_s=scene.emitter.period_s)
 
 
 @contextlib.contextmanager

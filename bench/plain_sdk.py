@@ -25,9 +25,13 @@ from claude_agent_sdk import (
     create_sdk_mcp_server,
     tool,
 )
+from claude_agent_sdk.types import SystemPromptPreset
 
 from tasks_app.rehearsal import scripts
 from tasks_app.rehearsal.server import RehearsalServer
+
+LIKE_OURS: SystemPromptPreset = {"type": "preset", "preset": "claude_code"}
+"""Without a word the SDK sends no instructions at all: its requests are smaller than those of an agent that is to write code."""
 
 
 @tool("TaskUpdate", "Report", {"taskId": str, "status": str, "summary": str})
@@ -64,6 +68,7 @@ async def converse(url: str, workspace: Path, number: int, more: dict[str, Any])
         options = ClaudeAgentOptions(
             cwd=workspace,
             env=env,
+            system_prompt=LIKE_OURS,
             allowed_tools=["Bash", "Read", "Edit", "Write", "mcp__crew__TaskUpdate"],
             mcp_servers={"crew": create_sdk_mcp_server("crew", tools=[report])},
             setting_sources=[],

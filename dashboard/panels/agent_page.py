@@ -16,7 +16,7 @@ class AgentHead:
 
     def block(self, agent_pk: int, team_pk: int) -> Block:
         """Return the head of one agent; which task comes next changes with the tasks."""
-        changes = frozenset({keys.agent(agent_pk), keys.tasks(team_pk)})
+        changes = frozenset({keys.agent(agent_pk), keys.doing(agent_pk), keys.tasks(team_pk)})
         return Block(f"{self.name}-{agent_pk}", self.name, (agent_pk,), changes, team_pk)
 
     def context(self, block: Block, viewer: Viewer) -> dict[str, Any] | None:

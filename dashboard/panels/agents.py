@@ -18,7 +18,8 @@ class AgentCard(Many):
 
     def block(self, agent_pk: int, team_pk: int) -> Block:
         """Return the card of one agent."""
-        return Block(f"agent-{agent_pk}", self.name, (agent_pk,), frozenset({keys.agent(agent_pk)}), team_pk)
+        changes = frozenset({keys.agent(agent_pk), keys.doing(agent_pk)})
+        return Block(f"agent-{agent_pk}", self.name, (agent_pk,), changes, team_pk)
 
     def contexts(self, blocks: Sequence[Block], viewer: Viewer) -> Contexts:
         """Return each agent's card."""

@@ -38,8 +38,9 @@ class History:
 
     def block(self, packed: str, team_ids: Collection[int]) -> Block:
         """Return the log through a filter; a page of earlier events never changes."""
-        live = parse(args.unpack(packed)[1])["before"] is None
-        return Block("history", self.name, (packed,), frozenset(keys.team(pk) for pk in team_ids) if live else frozenset())
+        chosen = parse(args.unpack(packed)[1])
+        changes = {keys.team(pk) for pk in team_ids} | ({keys.steps(pk) for pk in team_ids} if chosen["steps"] else set())
+        return Block("history", self.name, (packed,), frozenset(changes) if chosen["before"] is None else frozenset())
 
     def context(self, block: Block, viewer: Viewer) -> dict[str, Any]:
         """Return the events of the viewer's teams, each with its sentence, and the address of the earlier ones."""

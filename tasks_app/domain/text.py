@@ -30,9 +30,12 @@ def clean(text: str) -> str:
 
     A surrogate *pair* held as two code points becomes the character it stands for.
     """
-    if text.isascii():
-        return text.replace("\0", "")
-    return _SURROGATES.sub(_whole_or_replacement, text).replace("\0", "")
+    if not text.isascii():
+        try:
+            text.encode()  # a tenth of the time that looking for surrogates takes, and there hardly ever is one
+        except UnicodeEncodeError:
+            text = _SURROGATES.sub(_whole_or_replacement, text)
+    return text.replace("\0", "")
 
 
 def _whole_or_replacement(match: re.Match[str]) -> str:

@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from typing import ParamSpec, TypeVar
 
 from django.db import InterfaceError, InternalError, OperationalError, connection
@@ -87,5 +87,11 @@ async def in_line(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -
     SQLite has one lock and no queue: who finds it taken sleeps, longer and longer, while others overtake. Four threads in
     each other's way wrote 200 steps a second 270 ms late. PostgreSQL queues by itself.
     """
-    pool = _line if connection.vendor == "sqlite" else _pool
+    pool = _line if _has_one_lock() else _pool
     return await asyncio.get_running_loop().run_in_executor(pool, partial(patiently, function, *args, **kwargs))
+
+
+@cache
+def _has_one_lock() -> bool:
+    """Whether the database is SQLite. Asked of a connection, each task of the loop would make one, only to ask that."""
+    return connection.vendor == "sqlite"

@@ -75,7 +75,8 @@ def _event(team_id: int, seq: int, line: Line) -> Event:
         run_id=line.run_id,
         agent_id=line.agent_id,
         decision_id=line.decision_id,
-        keys=sorted({*line.keys, f"team:{team_id}"}),
+        # whether steps change a team's figures, who appends them knows
+        keys=sorted({*line.keys} | (set() if line.kind is EventKind.RUN_STEPS else {f"team:{team_id}"})),
         data=mask_json(clean_json(dict(line.data))),
     )
 

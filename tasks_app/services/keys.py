@@ -28,6 +28,16 @@ def agent(pk: int) -> str:
     return f"agent:{pk}"
 
 
+def doing(agent_pk: int) -> str:
+    """What an agent does right now, in one line: most steps change nothing else that a card says."""
+    return f"doing:{agent_pk}"
+
+
+def steps(team_pk: int) -> str:
+    """Every step of a team."""
+    return f"steps:{team_pk}"
+
+
 def run(pk: str) -> str:
     """Steps and status of a run."""
     return f"run:{pk}"

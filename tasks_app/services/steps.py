@@ -56,9 +56,11 @@ def _record(run: Run, drafts: Sequence[StepDraft], made: Sequence[Step], now: st
     vars(run).update(put)
     rows.add(made)
     agents.went_on(run.agent_id, now=now, spent=spent, reading=reading)
-    if any(draft.cost and draft.cost.partial for draft in drafts):
+    if any(draft.cost and draft.cost.partial for draft in drafts):  # what is partial is known, so it counts as spent, too
         usage.note_partial_cost(run)
-    names = {keys.run(run.pk), keys.agent(run.agent_id)} | ({keys.task(run.task_id)} if spent else set())
+    names = {keys.steps(run.team_id), keys.run(run.pk), keys.doing(run.agent_id)}
+    if spent or reading:  # few steps change a figure, and all that shows figures would be drawn again for each of them
+        names |= {keys.agent(run.agent_id), keys.task(run.task_id), keys.team(run.team_id)}
     data = {"first": after + 1, "last": last}
     team = budgets.spend(run, spent) if spent else None
     events.append(run.team_id, EventKind.RUN_STEPS, keys=names, run_id=run.pk, agent_id=run.agent_id, data=data, team=team)
@@ -155,7 +157,8 @@ def note(run_id: str, text: str) -> None:
     Step.objects.create(
         run=run, seq=run.last_seq, fence=run.fence, kind=StepKind.NOTICE.value, text=clean(text), at=timezone.now()
     )
-    runs.append_event(run, EventKind.RUN_STEPS, data={"first": run.last_seq, "last": run.last_seq})
+    more = (keys.steps(run.team_id), keys.doing(run.agent_id))
+    runs.append_event(run, EventKind.RUN_STEPS, data={"first": run.last_seq, "last": run.last_seq}, more=more)
 
 
 def forget_files(run_id: str) -> None:

@@ -41,22 +41,25 @@ def append(key: Mapping[str, Any], entries: Sequence[Mapping[str, Any]], *, run_
     """
     if not entries:
         return
+    texts = [json.dumps(entry) for entry in entries]
     if run_id:
-        told = any(e.get("type") == "user" and begins(json.dumps(e), run_id) for e in entries)
+        told = any(e.get("type") == "user" and begins(text, run_id) for e, text in zip(entries, texts, strict=True))
         # before the task's own prompt is stored there is nothing to go on from: the next life starts with it again
         runs.guard(run_id, fence, **({"started_session": True} if told else {}))
     scope, stamp = _scope(key), int(now_s() * 1000)
-    lines = [TranscriptEntry(**scope, uuid=e.get("uuid") or None, entry=json.dumps(e), mtime_ms=stamp) for e in entries]
+    both = list(zip(entries, texts, strict=True))
+    lines = [TranscriptEntry(**scope, uuid=e.get("uuid") or None, entry=text, mtime_ms=stamp) for e, text in both]
     rows.add(lines, known="ON CONFLICT DO NOTHING")
     if run_id and not scope["subpath"]:
-        _spend(run_id, fence, entries)
+        _spend(run_id, fence, both)
 
 
-def _spend(run_id: str, fence: int, entries: Sequence[Mapping[str, Any]]) -> None:
+def _spend(run_id: str, fence: int, entries: Sequence[tuple[Mapping[str, Any], str]]) -> None:
+    """`entries`: each with its text as it is stored."""
     calls: list[str] = []
     told: list[str] = []
     notes: list[str] = []
-    for entry in entries:
+    for entry, text in entries:
         if entry.get("type") not in ("user", "attachment"):
             continue
         content = (entry.get("message") or {}).get("content")
@@ -64,9 +67,9 @@ def _spend(run_id: str, fence: int, entries: Sequence[Mapping[str, Any]]) -> Non
         results = [b for b in blocks if b.get("type") == "tool_result"]
         calls += [str(b.get("tool_use_id") or "") for b in results if _genuine(b)]
         # what a tool printed is no prompt of ours: it could name any decision
-        words = json.dumps(entry if not results else [b for b in blocks if b not in results])
+        words = json.dumps([b for b in blocks if b not in results]) if results else text
         told += ANSWERED.findall(words)
-        notes += MESSAGE.findall(json.dumps(entry))
+        notes += MESSAGE.findall(text)
     if (calls or told) and rows.owes(run_id):
         deliveries.consume(run_id, fence, results=calls, told=told)
         crew_calls.tell(run_id, calls)

@@ -87,5 +87,6 @@ def test_earlier_events_are_one_link_away_and_keep_the_filter(desk, team):
 
 def test_only_the_newest_page_is_live(team):
     block = panel.History().block
-    assert block("", [team.pk]).keys
+    assert block("", [team.pk]).keys == {f"team:{team.pk}"}
+    assert block("~c3RlcHM9MQ", [team.pk]).keys == {f"team:{team.pk}", f"steps:{team.pk}"}  # steps=1
     assert not block("~YmVmb3JlPTQy", [team.pk]).keys  # before=42

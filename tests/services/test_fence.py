@@ -4,8 +4,9 @@ import pytest
 
 from tasks_app.domain import budget
 from tasks_app.domain.errors import LeaseLost
-from tasks_app.domain.statuses import DecisionKind, Reason, RunStatus
+from tasks_app.domain.statuses import DecisionKind, Reason, RunStatus, StepKind
 from tasks_app.models import Event, Run, Step, Team, TranscriptEntry
+from tasks_app.runners.port import StepDraft
 from tasks_app.services import budgets, decisions, deliveries, endings, events, messages, runs, steps, transcripts
 from tests.services import world
 
@@ -122,10 +123,33 @@ def test_hints_leave_after_the_commit_with_the_teams_number_and_keys(hints):
     crew = world.make()
     held = crew.claim()
     hints.browsers.clear()
-    steps.record(held.id, held.fence, after=0, drafts=[world.say()])
+    steps.record(held.id, held.fence, after=0, drafts=[world.say(usage=world.usage())])
     team, seq, keys = hints.browsers[-1]
     assert (team, seq) == (crew.team.pk, Team.objects.get().last_seq)
-    assert {f"team:{team}", f"run:{held.id}", f"agent:{held.agent_id}"} <= set(keys)
+    shown = {f"doing:{held.agent_id}", f"run:{held.id}", f"steps:{team}"}
+    figures = {f"team:{team}", f"agent:{held.agent_id}", f"task:{held.task_id}"}
+    assert set(keys) == shown | figures
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("draft", "figures"),
+    [
+        (world.say(), False),
+        (StepDraft(StepKind.TOOL_RESULT, "ok", tool_use_id="toolu_1"), False),
+        (world.say(context_tokens=100), True),
+        (StepDraft(StepKind.NOTICE, "compacted", context_reset=True), True),
+        (world.say(cost=world.cost("p", 0.5)), True),
+    ],
+)
+def test_a_step_makes_what_shows_figures_stale_only_where_it_changes_one(hints, draft, figures):
+    crew = world.make()
+    held = crew.claim()
+    hints.browsers.clear()
+    steps.record(held.id, held.fence, after=0, drafts=[draft])
+    keys = set(hints.browsers[-1][2])
+    assert {f"doing:{held.agent_id}", f"run:{held.id}", f"steps:{crew.team.pk}"} <= keys
+    assert keys.isdisjoint({f"team:{crew.team.pk}", f"agent:{held.agent_id}"}) is not figures
 
 
 def test_every_change_of_a_level_is_told_once_whoever_repeats_it(crew):
