@@ -21,6 +21,7 @@ from bench.marks import Seen
 CONNECT_AT_ONCE = 20
 QUIET_S = 3.0
 ACK_S = 1.0
+ACK_SIZE = 150_000
 
 
 class Client:
@@ -32,7 +33,7 @@ class Client:
         self.gaps = self.frames = 0
         self.closed = ""
         self._seq = orders["since"]
-        self._acked_at = 0.0
+        self._acked_at, self._unacked = 0.0, 0
         self._later: asyncio.Task[None] | None = None
 
     async def live(self, gate: asyncio.Semaphore, ready: asyncio.Queue[None], until: asyncio.Event) -> None:
@@ -66,11 +67,12 @@ class Client:
                 self.gaps += 1
             self._seq = frame.get("seq", self._seq)
             self.seen.note(_marks(rest), now)
-            await self._credit(connection, now)
+            await self._credit(connection, now, len(raw))
 
-    async def _credit(self, connection: websockets.asyncio.client.ClientConnection, now: float) -> None:
+    async def _credit(self, connection: websockets.asyncio.client.ClientConnection, now: float, size: int) -> None:
         """Acknowledge by the rule of live.js."""
-        if now - self._acked_at >= ACK_S:
+        self._unacked += size
+        if now - self._acked_at >= ACK_S or self._unacked > ACK_SIZE:
             await self._ack(connection)
         elif self._later is None:
             self._later = asyncio.create_task(self._ack(connection, ACK_S))
@@ -80,7 +82,7 @@ class Client:
             await asyncio.sleep(pause_s)
         elif self._later is not None:
             self._later.cancel()
-        self._later, self._acked_at = None, time.time()
+        self._later, self._acked_at, self._unacked = None, time.time(), 0
         with contextlib.suppress(ConnectionClosedOK):  # we are leaving
             await connection.send(json.dumps({"ack": self._seq}))
 

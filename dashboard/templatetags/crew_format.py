@@ -138,8 +138,12 @@ def at(moment: dt.datetime | None) -> SafeString | str:
 
 
 def lasting(seconds: float) -> SafeString:
-    """So many seconds, and one more with each that passes: a `<time>` that keeps ticking, for what began at no one moment."""
-    return _time(timezone.now() - dt.timedelta(seconds=seconds), spans.span(seconds), "since", hint=False)
+    """So many seconds, and one more with each that passes: a `<time>` that keeps ticking, for what began at no one moment.
+
+    To the second: drawn again a moment later it is to be the same, or whatever it stands in would seem to have changed.
+    """
+    began = timezone.now() - dt.timedelta(seconds=seconds - 0.5)
+    return _time(began.replace(microsecond=0), spans.span(seconds), "since", hint=False)
 
 
 def _time(moment: dt.datetime, text: str, ticking: str, *, hint: bool = True) -> SafeString:

@@ -4,11 +4,11 @@
 // ms the server's clock is ahead.
 (() => {
   "use strict";
-  const BEAT = 25_000, FIRST = 500, LONGEST = 30_000, LATE = 10_000, ACK_MS = 1000, BUDGET_MS = 12, MOST_MS = 100, REST = 4;
+  const BEAT = 25_000, FIRST = 500, LONGEST = 30_000, LATE = 10_000, ACK_MS = 1000, ACK_SIZE = 150_000, BUDGET_MS = 12, MOST_MS = 100, REST = 4;
   const byId = (id) => document.getElementById(id);
   const queue = new Map(); // id -> { html: the newest, null: gone; at: when it was heard }, the longest waiting first
   let socket, url, seq, pageSeq, state, note, fetching, away, paused, owed, ackDue;
-  let last = Date.now(), tries = 0, rested = 0, timer, raf, ackTimer, heards = 0, budget = BUDGET_MS, acked = 0, opened = 0;
+  let last = Date.now(), tries = 0, rested = 0, timer, raf, ackTimer, heards = 0, budget = BUDGET_MS, acked = 0, size = 0, opened = 0;
 
   const write = (node, text) => { if (node && node.textContent !== text) node.textContent = text; };
   const tell = (word, detail) => document.dispatchEvent(new CustomEvent("page:" + word, { detail }));
@@ -141,7 +141,7 @@
   // What has not been shown is not acknowledged: a page that is slow is sent less, not later. A hidden one shows nothing.
   const ack = () => {
     if (ackDue = raf && !document.hidden && Date.now() - acked < LATE) return;
-    [ackTimer, acked] = [clearTimeout(ackTimer), Date.now()];
+    [ackTimer, acked, size] = [clearTimeout(ackTimer), Date.now(), 0];
     if (socket?.readyState === 1) socket.send(JSON.stringify({ ack: seq }));
   };
   // [data-made-of] says what a page is made of: another word means blocks that no frame can bring.
@@ -165,7 +165,8 @@
     if ("wait" in frame) badge(frame.wait);
     for (const detail of frame.events ?? []) document.dispatchEvent(new CustomEvent("live:" + detail.type, { detail }));
     kick();
-    if (document.hidden || last - acked >= ACK_MS) ack(); // timers of a hidden page may take a minute
+    size += event.data.length; // beyond 512 kB without a word the server sends nothing
+    if (document.hidden || last - acked >= ACK_MS || size > ACK_SIZE) ack(); // timers of a hidden page may take a minute
     else ackTimer ||= setTimeout(ack, ACK_MS);
   };
   const drop = () => {

@@ -32,6 +32,12 @@ SENDS = """() => {
   };
 }"""
 """What the page says, and what it shows when it does."""
+STILL = """() => {
+  const now = Date.now(), later = window.setTimeout;
+  Date.now = () => now;
+  window.setTimeout = (what, ms, ...more) => ms === 1000 ? 0 : later(what, ms, ...more);
+}"""
+"""No second passes any more."""
 
 
 @dataclass
@@ -179,6 +185,16 @@ def test_what_is_not_shown_is_not_acknowledged(desk: Desk) -> None:
     said = desk.sends()
     assert len(said) >= 3
     assert [[cursor, f"s{shown}"] for cursor, shown in said] == [[cursor, cursor] for cursor, _ in said]
+
+
+def test_much_is_acknowledged_before_the_second_is_over_for_the_server_stops_at_512_kb(desk: Desk) -> None:
+    desk.page.evaluate(STILL)
+    desk.page.evaluate(SENDS)
+    desk.add('<p id="much"></p>')
+    for step in range(1, 9):
+        desk.send(much=f'<p id="much">{step}{"x" * 50_000}</p>', mark=f'<i id="mark">{step}</i>')
+        expect(desk.page.locator("#mark")).to_have_text(str(step))
+    assert [cursor for cursor, _ in desk.sends()] == ["s3", "s6"]
 
 
 def test_a_hidden_page_acknowledges_at_once_what_it_will_show_later(desk: Desk) -> None:

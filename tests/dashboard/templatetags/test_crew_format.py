@@ -122,6 +122,16 @@ def test_the_least_that_something_cost_is_said_below_a_cent_too(value, words):
     assert form.cost_short(Decimal(value), True) == words.replace("at least", "≥")
 
 
+def test_working_time_that_is_drawn_again_within_its_second_is_the_same():
+    """As it is read again a moment later, by another clock that is some milliseconds off."""
+    drawn = set()
+    for later_s, off_s in ((0.0, 0.0), (0.1, 0.004), (0.25, -0.003)):
+        with time_machine.travel(NOON + dt.timedelta(seconds=later_s), tick=False):
+            drawn.add(str(parts.working(Worktime(100.2 + later_s + off_s, working=True), 5, 30)))
+    assert len(drawn) == 1
+    assert 'data-since="2026-11-27T11:58:20+00:00"' in drawn.pop()
+
+
 def test_working_time_ticks_while_it_works_and_stands_still_while_it_waits():
     assert "data-since" in str(parts.working(Worktime(60, working=True), 5, 30))
     waits = Worktime(60, 720, waiting=True)
