@@ -22,6 +22,8 @@ from tasks_app.models import Run, Task, Team
 
 PEER = "plain SDK script"
 FLOOR = "the same with hooks and a session store"
+THINKS_S = 0.3
+"""A model that answers at once hides nothing; one that thinks so long is still several times as quick as a real one."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ def run(place: Place, options: argparse.Namespace) -> Report:
     """Turn about, plain and ours, so that the load of the machine falls on both."""
     report = Report("overhead")
     rounds, count, turns = (1, 2, 5) if options.quick else (5, 4, 30)
-    script = _script(turns)
+    script, thoughtful = _script(turns), _script(turns, THINKS_S)
     plain: list[Played] = []
     watched: list[Played] = []
     ours: list[Played] = []
@@ -49,7 +51,12 @@ def run(place: Place, options: argparse.Namespace) -> Report:
             plain.append(_plain(place, script, count))
             watched.append(_plain(place, script, count, "watched"))
             ours.append(_ours(house, worker.pid, f"Round {number}", script, count))
+        thinking = [
+            (_plain(place, thoughtful, count), _ours(house, worker.pid, f"Thinking {number}", thoughtful, count))
+            for number in range(1 if options.quick else 3)
+        ]
     _compare(report, plain, watched, ours, count)
+    _think(report, thinking)
     report.notes.append(f"{count} runs at once, {turns} shell calls each, {rounds} rounds turn about")
     report.notes.append(
         "memory: growth of the process that drives the runs while they run, per run, without the Claude processes"
@@ -57,11 +64,10 @@ def run(place: Place, options: argparse.Namespace) -> Report:
     return report
 
 
-def _script(turns: int) -> str:
-    work = [
-        {"say": f"Step {n}.", "call": {"tool": "Bash", "input": {"command": f"echo {n} >> {{task}}.log", "description": "Work"}}}
-        for n in range(turns)
-    ]
+def _script(turns: int, wait_s: float = 0.0) -> str:
+    """`wait_s`: how long the model takes for each answer."""
+    given = [{"command": f"echo {n} >> {{task}}.log", "description": "Work"} for n in range(turns)]
+    work = [{"wait": wait_s, "say": f"Step {n}.", "call": {"tool": "Bash", "input": one}} for n, one in enumerate(given)]
     return yaml.safe_dump({"parts": [{"turns": [*work, {"say": "I report.", "call": {"complete": "done"}}, {"say": "Done."}]}]})
 
 
@@ -124,6 +130,14 @@ def _compare(report: Report, plain: list[Played], watched: list[Played], ours: l
     report.add("processor time per run, our process alone", "s", [each.own_cpu_s / count for each in ours])
     report.add("memory per run beyond Claude", "MB", [each.memory_mb / count for each in plain], peer=PEER)
     report.add("memory per run beyond Claude", "MB", [each.memory_mb / count for each in ours], Goal("p50", 3))
+
+
+def _think(report: Report, pairs: list[tuple[Played, Played]]) -> None:
+    words = f"wall time of a run whose model takes {THINKS_S:g} s for an answer"
+    report.add(words, "s", [wall for plain, _ in pairs for wall in plain.walls], peer=PEER)
+    report.add(words, "s", [wall for _, ours in pairs for wall in ours.walls])
+    ratios = [_mean(ours.walls) / _mean(plain.walls) for plain, ours in pairs]
+    report.add("  ours ÷ plain, per round", "×", ratios, Goal("p50", 1.10))
 
 
 def _floor(report: Report, plain: list[Played], watched: list[Played]) -> None:

@@ -61,3 +61,8 @@ def read(text: str) -> list[LostCall]:
         LostCall(name, tool, given, came if word else None, failed=word == "failed")
         for name, tool, given, word, came in _LINES.findall(text)
     ]
+
+
+def without(text: str) -> str:
+    """Return the prompt without the calls that it tells of: what an agent once gave a tool is nothing that it is told now."""
+    return _LINES.sub("", text)

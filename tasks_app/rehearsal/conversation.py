@@ -122,7 +122,7 @@ def parse(messages: Sequence[Any]) -> Conversation:
 
 def _take_told(text: str, opening: list[str], exchanges: list[Exchange], results: dict[str, Result]) -> None:
     """Take in what the model was told; calls that it is told it made stand in the conversation as if it remembered them."""
-    (exchanges[-1].told if exchanges else opening).append(text)
+    (exchanges[-1].told if exchanges else opening).append(lost_calls.without(text))
     known = {use.id for exchange in exchanges for use in exchange.uses}
     for call in lost_calls.read(text):
         if call.id not in known:

@@ -93,6 +93,20 @@ def test_lost_calls_of_several_messages_are_taken_in_their_order() -> None:
     assert commands(story.goes_on()) == ["d"]
 
 
+def test_what_a_lost_call_offered_to_choose_from_is_no_answer() -> None:
+    either = {"either": [{"when": {"answer_contains": "ship it"}, "then": [{"say": "Shipped."}]}, {"then": [{"say": "Signed."}]}]}
+    call = {"tool": "Bash", "input": {"command": "ask", "description": "Sign it, or ship it?"}}
+    for kept in (True, False):
+        story = Story({"call": call}, either)
+        ids = ["toolu_lost"]
+        if kept:
+            ids = story.hears()
+            story.results(ENDED, errors=(0,))
+        lost = LostCall(ids[0], "Bash", json.dumps(call["input"]), "The lead chose: Sign it.")
+        story.resumed(f"[crewdesk:interrupted]\n{lost_calls.told([lost])}\n\nGo on.")
+        assert story.ask().text == "Signed.", kept
+
+
 def test_a_call_that_was_stopped_for_an_urgent_message_is_not_made_again() -> None:
     story = Story(*TWO)
     story.hears()
