@@ -98,6 +98,7 @@ def test_undo_follow_and_more_have_a_key(real_desk: RealDesk, page: Page) -> Non
     page.keyboard.press("Escape")
     page.goto(f"{url}/agents/{world['agent']}/")
     live(page)
+    expect(page.locator("#follow")).to_be_visible()  # its script has come: before that it is there, but hidden
     expect(page.locator("#follow")).to_have_text("Follow: on")
     page.keyboard.press("f")
     expect(page.locator("#follow")).to_have_text("Follow: off")
