@@ -157,8 +157,8 @@ def note(run_id: str, text: str) -> None:
     Step.objects.create(
         run=run, seq=run.last_seq, fence=run.fence, kind=StepKind.NOTICE.value, text=clean(text), at=timezone.now()
     )
-    more = (keys.steps(run.team_id), keys.doing(run.agent_id))
-    runs.append_event(run, EventKind.RUN_STEPS, data={"first": run.last_seq, "last": run.last_seq}, more=more)
+    data = {"first": run.last_seq, "last": run.last_seq}
+    runs.append_event(run, EventKind.RUN_STEPS, data=data, more=(keys.steps(run.team_id),))
 
 
 def forget_files(run_id: str) -> None:

@@ -41,25 +41,24 @@ def append(key: Mapping[str, Any], entries: Sequence[Mapping[str, Any]], *, run_
     """
     if not entries:
         return
-    texts = [json.dumps(entry) for entry in entries]
+    written = [(entry, json.dumps(entry)) for entry in entries]
     if run_id:
-        told = any(e.get("type") == "user" and begins(text, run_id) for e, text in zip(entries, texts, strict=True))
+        told = any(e.get("type") == "user" and begins(text, run_id) for e, text in written)
         # before the task's own prompt is stored there is nothing to go on from: the next life starts with it again
         runs.guard(run_id, fence, **({"started_session": True} if told else {}))
     scope, stamp = _scope(key), int(now_s() * 1000)
-    both = list(zip(entries, texts, strict=True))
-    lines = [TranscriptEntry(**scope, uuid=e.get("uuid") or None, entry=text, mtime_ms=stamp) for e, text in both]
+    lines = [TranscriptEntry(**scope, uuid=e.get("uuid") or None, entry=text, mtime_ms=stamp) for e, text in written]
     rows.add(lines, known="ON CONFLICT DO NOTHING")
     if run_id and not scope["subpath"]:
-        _spend(run_id, fence, both)
+        _spend(run_id, fence, written)
 
 
-def _spend(run_id: str, fence: int, entries: Sequence[tuple[Mapping[str, Any], str]]) -> None:
-    """`entries`: each with its text as it is stored."""
+def _spend(run_id: str, fence: int, written: Sequence[tuple[Mapping[str, Any], str]]) -> None:
+    """`written`: each entry with its text as it is stored."""
     calls: list[str] = []
     told: list[str] = []
     notes: list[str] = []
-    for entry, text in entries:
+    for entry, text in written:
         if entry.get("type") not in ("user", "attachment"):
             continue
         content = (entry.get("message") or {}).get("content")
