@@ -108,3 +108,32 @@ def test_what_follows_from_blocks_that_have_changed_is_done_after_it_too(desk: D
     desk.resync()
     desk.answer()
     assert desk.page.evaluate("window.shown") == 1
+
+
+LEAVE, COME_BACK = (
+    f"() => dispatchEvent(new PageTransitionEvent('{name}', {{ persisted: true }}))" for name in ("pagehide", "pageshow")
+)
+"""What a browser tells a page that it keeps while another is looked at (Playwright's Chromium keeps none)."""
+
+
+def test_a_page_that_the_browser_kept_goes_on_where_it_was(desk: Desk) -> None:
+    desk.sockets[-1].send('{"seq": "s7", "html": {}}')
+    desk.page.evaluate(LEAVE)
+    desk.page.evaluate("() => dispatchEvent(new Event('online'))")
+    desk.page.wait_for_timeout(300)
+    assert len(desk.sockets) == 1, "a page that is away hears nothing"
+    desk.page.evaluate(COME_BACK)
+    desk.lives(2)
+    assert "since=s7" in desk.sockets[-1].url
+    assert not desk.asked, "nothing was missed that the socket does not bring"
+
+
+def test_a_page_that_was_left_while_it_was_fetched_is_fetched_again(desk: Desk) -> None:
+    """What it had asked for then never comes."""
+    desk.resync()
+    desk.page.evaluate(LEAVE)
+    desk.page.evaluate(COME_BACK)
+    desk.hold(2)
+    desk.answer()
+    expect(desk.page.locator("#mark")).to_have_count(0)
+    desk.lives(2)

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from tasks_app.domain.ids import new_id
-from tasks_app.runners.claude import launcher, processes, start_process
+from tasks_app.runners.claude import launcher, processes, watchdog
 from tests import setsid
 from tests.runners.claude.conftest import until
 
@@ -244,13 +244,13 @@ async def test_the_watchdog_knows_what_a_killed_process_leaves_and_kills_nobody_
     assert cli.stdout
     await asyncio.to_thread(cli.stdout.readline)
     (child,) = psutil.Process(cli.pid).children()
-    known = start_process._descendants(cli.pid, {})
+    known = watchdog._descendants(cli.pid, {})
     assert list(known) == [child.pid]
     cli.kill()
     cli.wait()
-    assert start_process._descendants(cli.pid, known) == known
-    assert start_process._descendants(cli.pid, {}) == {}, "nobody else could tell"
-    start_process._kill_all({**known, innocent.pid: "the start of another process that had this pid"})
+    assert watchdog._descendants(cli.pid, known) == known
+    assert watchdog._descendants(cli.pid, {}) == {}, "nobody else could tell"
+    watchdog._kill_all({**known, innocent.pid: "the start of another process that had this pid"})
     await until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
     assert innocent.poll() is None
 
