@@ -30,5 +30,4 @@ FROM base AS worker
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=15s --start-period=30s --retries=3 \
   CMD ["python", "manage.py", "healthcheck", "worker"]
-CMD ["celery", "--quiet", "-A", "dashboard.celery", "worker", "--concurrency", "8", "--hostname", "crewdesk-1@%h", "--pool", "threads", \
-     "--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING"]
+CMD ["python", "-m", "dashboard.worker", "--hostname", "crewdesk-1@%h"]

@@ -21,7 +21,7 @@ from tasks_app.management import layout, spare
 
 T = TypeVar("T")
 READY_S = 90.0
-WORDS = {"worker": "celery", "claude": "--output-format", "web": "daphne", "valkey": "valkey-server"}
+WORDS = {"worker": "dashboard.worker", "claude": "--output-format", "web": "daphne", "valkey": "valkey-server"}
 
 
 class TooLate(Exception):
@@ -110,7 +110,7 @@ class Desk:
 
     def extra_worker(self, number: int, *, host: str = "") -> subprocess.Popen[bytes]:
         """Start a worker beside `up`, under the name of number `number`; `host`: with that host name (root only)."""
-        service = layout.worker(number, slots=4, home=self.place.home, env=self.place.env)
+        service = layout.worker(number, home=self.place.home, env=self.place.env)
         argv = list(service.argv)
         if host:
             argv = ["unshare", "--uts", "sh", "-c", f'hostname {host} && exec "$@"', "sh", *argv]

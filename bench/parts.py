@@ -50,8 +50,8 @@ class Parts:
     ) -> subprocess.Popen[bytes]:
         """Start a worker and wait until it has registered. `host`: under that host name (root only)."""
         given = self._env() | {"CREWDESK_WORKER_SLOTS": str(slots)} | dict(env or {})
-        service = layout.worker(number, slots=slots, home=self.place.home, env=given)
-        argv = [app if word == "dashboard.celery" else word for word in service.argv]
+        service = layout.worker(number, home=self.place.home, env=given)
+        argv = [*service.argv, "--app", app]
         if host:
             argv = ["unshare", "--uts", "sh", "-c", f'hostname {host} && exec "$@"', "sh", *argv]
         process = self._spawn(argv, service.log, given)

@@ -5,13 +5,16 @@ import os
 from channels.routing import ProtocolTypeRouter
 from django.core.asgi import get_asgi_application
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
-django = get_asgi_application()  # loads the apps: what follows imports models
+from tasks_app.loading import uncollected
 
-from dashboard import open_files  # noqa: E402
-from dashboard.live import shutdown  # noqa: E402
-from dashboard.routing import websocket  # noqa: E402
-from dashboard.underway import Underway  # noqa: E402
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
+with uncollected():
+    django = get_asgi_application()  # loads the apps: what follows imports models
+
+from dashboard import open_files
+from dashboard.live import shutdown
+from dashboard.routing import websocket
+from dashboard.underway import Underway
 
 open_files.allow_many()
 pages = Underway(django)

@@ -16,6 +16,7 @@ from tasks_app.domain.statuses import Reason
 from tasks_app.execution import db, dossier, outcome, spec
 from tasks_app.execution.outcome import Settled
 from tasks_app.execution.port import RunPort
+from tasks_app.loading import uncollected
 from tasks_app.runners.claude import processes
 from tasks_app.runners.port import Directive, Outcome, OutcomeKind, Runner
 from tasks_app.runners.registry import RUNNERS
@@ -37,8 +38,9 @@ def _runner(name: str) -> Runner:
 
 async def load_runners() -> None:
     """Load what runs need, the SDK above all (0.4 s on the processor), before there is a run that would wait for it."""
-    for path in RUNNERS.values():
-        await asyncio.to_thread(import_module, path.rpartition(".")[0])
+    with uncollected():
+        for path in RUNNERS.values():
+            await asyncio.to_thread(import_module, path.rpartition(".")[0])
 
 
 async def open_port(held: Held) -> RunPort:

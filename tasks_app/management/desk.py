@@ -130,8 +130,7 @@ class _Desk:
 
     def _services(self) -> list[Service]:
         env = layout.environment(home=self.home, rehearse=self.options.rehearse)
-        slots = max(1, settings.WORKER_SLOTS)
-        workers = [layout.worker(number, slots=slots, home=self.home, env=env) for number in range(1, self.options.workers + 1)]
+        workers = [layout.worker(number, home=self.home, env=env) for number in range(1, self.options.workers + 1)]
         port, fd = self.options.port, self.listener
         webs = [layout.web(port, home=self.home, env=env, number=number, fd=fd) for number in range(1, self.options.webs + 1)]
         return [*webs, *workers]

@@ -17,11 +17,9 @@ WEB_OPTIONS = (
     "--verbosity", "0",  # the access log would keep sign-in links
     "--no-server-name",
 )  # fmt: skip
-WORKER_OPTIONS = ("--pool", "threads", "--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING")
 WORKER_LOADS = (
     "tasks_app.jobs",
-    "dashboard.celery",
-    "celery.bin.celery",
+    "dashboard.worker",
     "tasks_app.runners.claude.session",  # the SDK: else the first run waits for it
     "tasks_app.rehearsal.server",
 )
@@ -35,22 +33,9 @@ def web(port: int, *, home: Path, env: Mapping[str, str], number: int = 1, fd: i
     return Service(title, argv, home / "log" / log, env, ROOT, keep=() if fd is None else (fd,))
 
 
-def worker(number: int, *, slots: int, home: Path, env: Mapping[str, str]) -> Service:
-    """Return worker `number` with room for `slots` runs at a time."""
-    name = ("--hostname", f"crewdesk-{number}@%h")
-    argv = (
-        sys.executable,
-        "-m",
-        "celery",
-        "--quiet",
-        "-A",
-        "dashboard.celery",
-        "worker",
-        "--concurrency",
-        str(slots),
-        *name,
-        *WORKER_OPTIONS,
-    )
+def worker(number: int, *, home: Path, env: Mapping[str, str]) -> Service:
+    """Return worker `number`; it has room for as many runs as `CREWDESK_WORKER_SLOTS` of its environment says."""
+    argv = (sys.executable, "-m", "dashboard.worker", "--hostname", f"crewdesk-{number}@%h")
     title = "worker" if number == 1 else f"worker {number}"
     return Service(title, argv, home / "log" / f"worker-{number}.log", env, ROOT, loads=WORKER_LOADS)
 

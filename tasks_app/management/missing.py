@@ -69,7 +69,7 @@ def started(*, tell: Callable[[str], None], rehearse: bool) -> Iterator[Missing]
 
     def make() -> Supervisor:
         env = layout.environment(home=home, rehearse=rehearse)
-        service = layout.worker(1, slots=max(1, settings.WORKER_SLOTS), home=home, env=env)
+        service = layout.worker(1, home=home, env=env)
         return Supervisor([service], say, home, server.socket if server else None)
 
     missing = Missing(server, make)

@@ -15,6 +15,7 @@ from pathlib import Path
 import django
 import psutil
 
+from tasks_app.loading import uncollected
 from tasks_app.management import processes
 from tasks_app.management.service import Service
 
@@ -53,10 +54,11 @@ def waits(process: psutil.Process) -> bool:
 
 def main(modules: list[str]) -> None:
     """Load, wait, become. The end of standard input without a line means that nobody needs a spare any more."""
-    if "DJANGO_SETTINGS_MODULE" in os.environ:
-        django.setup()
-    for name in modules:
-        import_module(name)
+    with uncollected():
+        if "DJANGO_SETTINGS_MODULE" in os.environ:
+            django.setup()
+        for name in modules:
+            import_module(name)
     line = sys.stdin.buffer.readline()
     if not line.endswith(b"\n"):
         return

@@ -18,7 +18,7 @@ from tasks_app.management.sockets import socket_path
 from tests import prepared
 
 ROOT = Path(__file__).resolve().parents[2]
-WORDS = {"web": "daphne", "worker": "celery", "valkey": "valkey-server", "watchdog": "tasks_app.management.watchdog"}
+WORDS = {"web": "daphne", "worker": "dashboard.worker", "valkey": "valkey-server", "watchdog": "tasks_app.management.watchdog"}
 
 
 def free_port() -> int:

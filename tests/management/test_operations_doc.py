@@ -43,7 +43,7 @@ def test_every_variable_of_the_settings_is_documented_and_no_other() -> None:
 
 def test_the_single_commands_are_those_that_up_runs() -> None:
     web = layout.web(8400, home=Path("/h"), env={})
-    worker = layout.worker(1, slots=8, home=Path("/h"), env={})
+    worker = layout.worker(1, home=Path("/h"), env={})
     shared = layout.web(8400, home=Path("/h"), env={}, number=2, fd=3)
     assert f"    {plain(web.argv)}\n" in TEXT
     assert f".venv/bin/{plain(shared.argv)}\n" in TEXT
@@ -56,7 +56,7 @@ def test_the_images_run_the_same_commands() -> None:
     web, worker = (ast.literal_eval(command) for command in commands if "healthcheck" not in command)
     mine = list(layout.web(8400, home=Path("/h"), env={}).argv[2:])
     assert [word if word != "0.0.0.0" else "127.0.0.1" for word in web] == mine
-    assert worker == list(layout.worker(1, slots=8, home=Path("/h"), env={}).argv[2:])
+    assert worker == ["python", *layout.worker(1, home=Path("/h"), env={}).argv[1:]]
 
 
 def test_the_images_run_without_rights_and_have_health_checks() -> None:

@@ -14,7 +14,7 @@ import psutil
 from tasks_app.management import spare
 
 KINDS = ("worker", "claude", "web", "valkey")
-WORDS = {"worker": "celery", "claude": "--output-format", "web": "daphne", "valkey": "valkey-server"}
+WORDS = {"worker": "dashboard.worker", "claude": "--output-format", "web": "daphne", "valkey": "valkey-server"}
 
 
 def of_home(home: Path, kind: str) -> list[int]:

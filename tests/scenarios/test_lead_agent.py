@@ -68,7 +68,7 @@ parts:
 DIE = """mkdir "$0.$1" 2>/dev/null || exit 0
 pid=$PPID
 while [ "$pid" -gt 1 ]; do
-  if ps -o args= -p "$pid" | grep -q celery; then kill -9 "$pid"; echo "$pid" >"$0.$1/killed"; sleep 60; fi
+  if ps -o args= -p "$pid" | grep -q dashboard.worker; then kill -9 "$pid"; echo "$pid" >"$0.$1/killed"; sleep 60; fi
   pid=$(ps -o ppid= -p "$pid" | tr -d ' ')
 done
 """

@@ -1,0 +1,87 @@
+"""`python -m dashboard.worker`: what it takes, and that the collector goes on once all is loaded."""
+
+import gc
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from dashboard import worker
+from tasks_app.loading import uncollected
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Made:
+    """A worker of Celery's that notes how it was made."""
+
+    exitcode = 3
+
+    def __init__(self, **options: Any) -> None:
+        self.options = options | {"collects": gc.isenabled()}
+        self.started_collecting: bool | None = None
+
+    def start(self) -> None:
+        self.started_collecting = gc.isenabled()
+
+
+def test_it_is_celerys_worker_with_the_runs_that_the_settings_say(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    settings.WORKER_SLOTS = 5
+    made: list[Made] = []
+    app = SimpleNamespace(Worker=lambda **options: made.append(Made(**options)) or made[-1])
+    monkeypatch.setattr(worker, "import_module", lambda name: SimpleNamespace(app=app, name=name))
+    assert worker.main(["--hostname", "crewdesk-2@desk", "--loglevel", "INFO"]) == 3
+    (one,) = made
+    assert one.options.pop("collects") is False
+    assert one.started_collecting is True
+    assert one.options == {
+        "concurrency": 5,
+        "hostname": "crewdesk-2@desk",
+        "loglevel": "INFO",
+        "quiet": True,
+        "pool_cls": "threads",
+        "without_gossip": True,
+        "without_mingle": True,
+        "without_heartbeat": True,
+    }
+
+
+def test_what_it_does_not_know_is_said_in_words() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "dashboard.worker", "--loglevel", "loud"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "argument --loglevel: invalid choice: 'loud'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_collector_goes_on_whatever_loading_comes_to() -> None:
+    frozen = gc.get_freeze_count()
+    with pytest.raises(ImportError), uncollected():
+        import_module("tests.no_such_module")
+    assert gc.isenabled()
+    assert gc.get_freeze_count() > frozen
+    gc.unfreeze()
+
+
+LOADED = """
+import sys
+from dashboard import worker
+from dashboard.celery import app
+app.Worker(pool_cls="threads", concurrency=1)
+print([name for name in sys.modules if name.startswith(("celery.bin", "prompt_toolkit"))])
+"""
+
+
+def test_nothing_of_celerys_command_line_is_loaded() -> None:
+    done = subprocess.run([sys.executable, "-c", LOADED], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"
