@@ -12,7 +12,7 @@ from tasks_app.domain import messaging
 from tasks_app.domain.budget import Level
 from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.leases import LOOK_S
-from tasks_app.domain.statuses import Reason
+from tasks_app.domain.statuses import Reason, StepKind
 from tasks_app.execution import db, dossier, proving, waiting
 from tasks_app.execution.session_store import DatabaseSessionStore
 from tasks_app.runners.port import Answer, Ask, Directive, StepDraft
@@ -72,11 +72,16 @@ class RunPort:
         return self._caller
 
     async def emit(self, drafts: Sequence[StepDraft]) -> None:
-        """Queue steps; waits only when the queue is full."""
+        """Queue steps; waits only when the queue is full.
+
+        What a call came to waits for no batch: until it is stored, the next life would have to ask itself whether to repeat it.
+        """
         self._must_hold()
         for draft in drafts:
             self._idle.clear()
             await self._queue.put(draft)
+            if draft.kind is StepKind.TOOL_RESULT:
+                self._hurry.set()
 
     async def flush(self) -> None:
         """Return once everything queued is stored, which then waits for no batch to fill."""

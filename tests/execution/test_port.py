@@ -8,10 +8,10 @@ from asgiref.sync import sync_to_async
 from django.db import connection, transaction
 
 from tasks_app.domain.errors import LeaseLost
-from tasks_app.domain.statuses import Reason
+from tasks_app.domain.statuses import Reason, StepKind
 from tasks_app.execution import port
 from tasks_app.models import Checkpoint, Decision, Run, Step, Team
-from tasks_app.runners.port import Directive
+from tasks_app.runners.port import Directive, StepDraft
 from tasks_app.services import events, messages, runs
 from tests.execution.lives import on_port, say
 from tests.services import world
@@ -53,6 +53,26 @@ def test_after_a_pause_a_step_is_written_at_once_and_what_follows_is_gathered(cr
     assert gathered == [["at", "once"]]
     assert texts() == ["at", "once", "later", "more"]
     assert world.kinds(crew.team).count("run.steps") == 2
+
+
+def test_what_a_call_came_to_waits_for_no_batch(crew, monkeypatch):
+    held = crew.claim()
+    monkeypatch.setattr(port, "GATHER_S", 3600)
+    monkeypatch.setattr(port, "BATCH_S", 3600)
+
+    async def work(port):
+        await port.emit([say("before")])
+        await asyncio.sleep(0.1)
+        found.append(await sync_to_async(texts)())
+        await port.emit([StepDraft(StepKind.TOOL_RESULT, "done", tool_use_id="toolu_1")])
+        async with asyncio.timeout(10):
+            while len(found[-1]) < 2:
+                await asyncio.sleep(0.02)
+                found.append(await sync_to_async(texts)())
+
+    found = []
+    on_port(held, work)
+    assert (found[0], found[-1]) == ([], ["before", "done"])
 
 
 def texts():
