@@ -207,6 +207,18 @@ def _add(made: Sequence[models.Model], known: str) -> None:
         cursor.execute(f"INSERT INTO {_table(type(made[0]))} ({names}) VALUES {many} {known}", given)  # noqa: S608 - our own names
 
 
+def read(model: type[models.Model], columns: Sequence[str], where: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """Return these columns, as the database has them, of each row whose columns are as `where` says; a list: one of these."""
+    parts, given = [], []
+    for name, value in where.items():
+        many = value if isinstance(value, list) else [value]
+        parts.append(f"{name} IN ({', '.join(['%s'] * len(many))})")
+        given += many
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {', '.join(columns)} FROM {_table(model)} WHERE {' AND '.join(parts)}", given)  # noqa: S608
+        return list(cursor.fetchall())
+
+
 def owes(run_id: str) -> bool:
     """Whether the run's transcript is yet to hold an answer of the lead, or what came of a call of a crew tool."""
     with connection.cursor() as cursor:

@@ -66,9 +66,9 @@ def columns(tokens: Tokens) -> dict[str, int]:
 def _count_messages(run: Run, usages: Sequence[Usage]) -> Tokens:
     """An API message counts once: the same id again adds only what it has grown by. One without an id counts by itself."""
     named = [(word(usage.message_id) or new_id("anonymous-"), usage) for usage in usages]
-    seen_before = MessageUsage.objects.filter(team_id=run.team_id, message_id__in={name for name, _ in named})
-    known = {name: Tokens(*counts) for name, *counts in seen_before.values_list("message_id", *COUNTS)}
     first = dict(reversed(named))
+    seen_before = rows.read(MessageUsage, ("message_id", *COUNTS), {"team_id": run.team_id, "message_id": list(first)})
+    known = {name: Tokens(*counts) for name, *counts in seen_before}
     total, grown = NONE, dict[str, Tokens]()
     for name, usage in named:
         seen = Tokens(usage.input_tokens, usage.cache_creation_tokens, usage.cache_read_tokens, usage.output_tokens)

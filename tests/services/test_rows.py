@@ -84,3 +84,13 @@ def test_what_is_not_there_is_nothing():
     assert rows.run("r-none") is None
     with transaction.atomic():
         assert rows.team_locked(0) is None
+
+
+def test_columns_of_the_rows_that_are_as_it_is_said():
+    ours, other = factories.TeamFactory(), factories.TeamFactory()
+    for team, slugs in ((ours, "ab"), (other, "c")):
+        for slug in slugs:
+            factories.AgentFactory(team=team, name=f"agent-{slug}")
+    wanted = {"team_id": ours.pk, "name": ["agent-b", "agent-c", "nobody"]}
+    assert rows.read(Agent, ("name", "team_id"), wanted) == [("agent-b", ours.pk)]
+    assert rows.read(Agent, ("name",), {"team_id": [ours.pk, other.pk], "name": "agent-c"}) == [("agent-c",)]
