@@ -1,6 +1,7 @@
 """The ASGI application: pages through Django (static files through its WhiteNoise middleware), and the live socket."""
 
 import os
+from importlib import import_module
 
 from channels.routing import ProtocolTypeRouter
 from django.core.asgi import get_asgi_application
@@ -10,6 +11,7 @@ from tasks_app.loading import uncollected
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 with uncollected():
     django = get_asgi_application()  # loads the apps: what follows imports models
+    import_module("dashboard.urls")  # the pages: else the first visitor waits for them, and the collector looks through them
 
 from dashboard import open_files
 from dashboard.live import shutdown
