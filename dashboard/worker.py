@@ -16,6 +16,8 @@ from tasks_app.loading import uncollected
 
 WORKER = {"pool_cls": "threads", "without_gossip": True, "without_mingle": True, "without_heartbeat": True}
 """The database is the queue and keeps the leases: workers need not know of each other through the broker."""
+SWITCH_S = 0.001
+"""Who is handed the turn to write to SQLite may wait for the interpreter no longer than a transaction takes (Python: 5 ms)."""
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
@@ -26,6 +28,7 @@ def main(arguments: Sequence[str]) -> int:
         app = import_module(given.app).app
         name = host_format(default_nodename(given.hostname))
         worker = app.Worker(concurrency=settings.WORKER_SLOTS, hostname=name, loglevel=given.loglevel, quiet=True, **WORKER)
+    sys.setswitchinterval(SWITCH_S)
     worker.start()
     return int(worker.exitcode or 0)
 

@@ -73,6 +73,7 @@ TEMPLATES = [
     }
 ]
 
+SQLITE = "dashboard.sqlite"
 SQLITE_OPTIONS = {
     "transaction_mode": "IMMEDIATE",  # DEFERRED gave 2,468 of 4,000 "locked" with 8 processes: stack.md §6
     "timeout": 20,
@@ -94,7 +95,7 @@ def _database() -> dict[str, Any]:
         # tests use a file too: an in-memory database knows no WAL and no waiting for a lock
         test = {"NAME": str(HOME / "test.sqlite3")}
         return {
-            "ENGINE": "django.db.backends.sqlite3",
+            "ENGINE": SQLITE,
             "NAME": HOME / "crewdesk.sqlite3",
             "OPTIONS": SQLITE_OPTIONS,
             "TEST": test,
@@ -104,7 +105,7 @@ def _database() -> dict[str, Any]:
     except (ValueError, KeyError) as error:
         raise ImproperlyConfigured(f"DATABASE_URL cannot be read ({error}): postgres://user:password@host:5432/name.") from None
     if "sqlite" in config["ENGINE"]:
-        return {**config, "OPTIONS": SQLITE_OPTIONS}
+        return {**config, "ENGINE": SQLITE, "OPTIONS": SQLITE_OPTIONS}
     most = int(env.number("CREWDESK_DB_POOL", 8, low=1, high=200))
     options = import_string(POOLED)(config.get("OPTIONS", {}), most=most)
     return {**config, "CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}

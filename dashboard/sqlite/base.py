@@ -1,0 +1,86 @@
+"""Where Django looks for the backend.
+
+SQLite has one lock and no queue: who finds it taken sleeps, longer and longer up to 0.1 s, while others overtake. With two
+workers a claim waited for more than a second (docs/performance.md). Here the transactions of a process come one after another,
+as they were begun, and the first of them asks again every `LOOK_S`: other processes have the same chance each time.
+"""
+
+import sqlite3
+import time
+from typing import Any
+
+from django.db.backends.sqlite3 import base
+from django.db.utils import OperationalError
+
+from dashboard.sqlite import line
+
+WAIT_S = 20.0
+"""A transaction that has not begun by then fails with “database is locked”."""
+LOOK_S = 0.001
+CHAIN_S = 0.05
+"""Transactions that follow one another for so long leave the file free for `PAUSE_S`: another process sees it then."""
+PAUSE_S = 0.002
+PATIENT = f"PRAGMA busy_timeout={WAIT_S * 1000:.0f}"
+"""For what else may find the file locked: a statement outside transactions, a reader while the last connection is closed."""
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """Django's, but for how a transaction begins."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._turn: line.Line | None = None
+
+    def _start_transaction_under_autocommit(self) -> None:
+        until = time.monotonic() + WAIT_S
+        before = line.of(str(self.settings_dict["NAME"]))
+        if not before.enter(WAIT_S):
+            raise OperationalError("database is locked")
+        self._turn = before
+        try:
+            before.let_pass(CHAIN_S, PAUSE_S)
+            self._begin(until)
+        except BaseException:
+            self._leave()
+            raise
+
+    def _begin(self, until: float) -> None:
+        with self.wrap_database_errors:
+            self.connection.execute("PRAGMA busy_timeout=0")
+        try:
+            while not self._begun(until):
+                time.sleep(LOOK_S)
+        finally:
+            with self.wrap_database_errors:
+                self.connection.execute(PATIENT)
+
+    def _begun(self, until: float) -> bool:
+        try:
+            super()._start_transaction_under_autocommit()  # type: ignore[misc] # the stubs leave it out, as those below
+        except OperationalError as error:
+            code = getattr(error.__cause__, "sqlite_errorcode", 0)
+            if code & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            return False
+        return True
+
+    def _commit(self) -> None:
+        super()._commit()  # type: ignore[misc]
+        self._leave()  # what cannot be committed is rolled back
+
+    def _rollback(self) -> None:
+        try:
+            super()._rollback()  # type: ignore[misc]
+        finally:
+            self._leave()
+
+    def _close(self) -> None:
+        try:
+            super()._close()  # type: ignore[misc]
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        turn, self._turn = self._turn, None
+        if turn is not None:
+            turn.leave()
