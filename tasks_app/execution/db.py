@@ -82,10 +82,9 @@ def _closing(function: Callable[[], T]) -> T:
 
 
 async def in_line(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """The same for what all runs write all the time: on SQLite one after another, in the order they came.
+    """The same for what all runs write all the time: on SQLite by one thread, one after another.
 
-    SQLite has one lock and no queue: who finds it taken sleeps, longer and longer, while others overtake. Four threads in
-    each other's way wrote 200 steps a second 270 ms late. PostgreSQL queues by itself.
+    Writers wait in a line there (`dashboard/sqlite`); what waits here leaves the other threads to reads and answers.
     """
     pool = _line if _has_one_lock() else _pool
     return await asyncio.get_running_loop().run_in_executor(pool, partial(patiently, function, *args, **kwargs))

@@ -34,7 +34,10 @@ def test_it_is_celerys_worker_with_the_runs_that_the_settings_say(monkeypatch: p
     made: list[Made] = []
     app = SimpleNamespace(Worker=lambda **options: made.append(Made(**options)) or made[-1])
     monkeypatch.setattr(worker, "import_module", lambda name: SimpleNamespace(app=app, name=name))
+    switches: list[float] = []
+    monkeypatch.setattr(worker.sys, "setswitchinterval", switches.append)
     assert worker.main(["--hostname", "crewdesk-2@desk", "--loglevel", "INFO"]) == 3
+    assert switches == [worker.SWITCH_S]
     (one,) = made
     assert one.options.pop("collects") is False
     assert one.started_collecting is True
