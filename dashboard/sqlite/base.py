@@ -27,11 +27,16 @@ PATIENT = f"PRAGMA busy_timeout={WAIT_S * 1000:.0f}"
 class DatabaseWrapper(base.DatabaseWrapper):
     """Django's, but for how a transaction begins."""
 
+    transaction_mode: str | None  # the stubs leave it out
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._turn: line.Line | None = None
 
     def _start_transaction_under_autocommit(self) -> None:
+        if self.transaction_mode != "IMMEDIATE":  # one that only reads (`services/moments.py`) is in nobody's way
+            super()._start_transaction_under_autocommit()  # type: ignore[misc] # the stubs leave it out, as those below
+            return
         until = time.monotonic() + WAIT_S
         before = line.of(str(self.settings_dict["NAME"]))
         if not before.enter(WAIT_S):
@@ -56,7 +61,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _begun(self, until: float) -> bool:
         try:
-            super()._start_transaction_under_autocommit()  # type: ignore[misc] # the stubs leave it out, as those below
+            super()._start_transaction_under_autocommit()  # type: ignore[misc]
         except OperationalError as error:
             code = getattr(error.__cause__, "sqlite_errorcode", 0)
             if code & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:

@@ -11,6 +11,7 @@ from django.db.utils import OperationalError
 
 from dashboard.sqlite import base, line
 from tasks_app.models import Team
+from tasks_app.services.moments import one_moment
 from tests import factories
 from tests.services_fixtures import until
 
@@ -118,6 +119,13 @@ class TestBackend:
             raise ZeroDivisionError
         assert free()
         assert Team.objects.count() == 1
+
+    def test_one_that_only_reads_is_in_nobodys_way(self, other: Any) -> None:
+        other.execute("BEGIN IMMEDIATE")
+        with one_moment():
+            assert Team.objects.count() == 0
+            assert free()
+        other.execute("ROLLBACK")
 
     def test_a_connection_that_is_closed_within_has_it_no_more(self) -> None:
         with transaction.atomic():
