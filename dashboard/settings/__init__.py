@@ -9,6 +9,7 @@ import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
+from dashboard import sqlite
 from dashboard.settings import env
 from tasks_app.domain.budget import DEFAULT_SERVER_USD_A_DAY
 from tasks_app.management.sockets import socket_path
@@ -73,12 +74,11 @@ TEMPLATES = [
     }
 ]
 
-SQLITE = "dashboard.sqlite"
 SQLITE_OPTIONS = {
     "transaction_mode": "IMMEDIATE",  # DEFERRED gave 2,468 of 4,000 "locked" with 8 processes: stack.md §6
-    "timeout": 20,
+    "timeout": sqlite.WAIT_S,
     "init_command": (
-        "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=20000;"
+        f"PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout={sqlite.WAIT_S * 1000};"
         "PRAGMA journal_size_limit=67108864; PRAGMA cache_size=-20000; PRAGMA mmap_size=134217728;"
         "PRAGMA checkpoint_fullfsync=1;"  # a Mac's fsync leaves data in the drive's own memory; elsewhere it changes nothing
     ),
@@ -95,7 +95,7 @@ def _database() -> dict[str, Any]:
         # tests use a file too: an in-memory database knows no WAL and no waiting for a lock
         test = {"NAME": str(HOME / "test.sqlite3")}
         return {
-            "ENGINE": SQLITE,
+            "ENGINE": sqlite.__name__,
             "NAME": HOME / "crewdesk.sqlite3",
             "OPTIONS": SQLITE_OPTIONS,
             "TEST": test,
@@ -105,7 +105,7 @@ def _database() -> dict[str, Any]:
     except (ValueError, KeyError) as error:
         raise ImproperlyConfigured(f"DATABASE_URL cannot be read ({error}): postgres://user:password@host:5432/name.") from None
     if "sqlite" in config["ENGINE"]:
-        return {**config, "ENGINE": SQLITE, "OPTIONS": SQLITE_OPTIONS}
+        return {**config, "ENGINE": sqlite.__name__, "OPTIONS": SQLITE_OPTIONS}
     most = int(env.number("CREWDESK_DB_POOL", 8, low=1, high=200))
     options = import_string(POOLED)(config.get("OPTIONS", {}), most=most)
     return {**config, "CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}

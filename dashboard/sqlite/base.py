@@ -12,15 +12,13 @@ from typing import Any
 from django.db.backends.sqlite3 import base
 from django.db.utils import OperationalError
 
-from dashboard.sqlite import line
+from dashboard.sqlite import WAIT_S, line
 
-WAIT_S = 20.0
-"""A transaction that has not begun by then fails with “database is locked”."""
 LOOK_S = 0.001
 CHAIN_S = 0.05
 """Transactions that follow one another for so long leave the file free for `PAUSE_S`: another process sees it then."""
 PAUSE_S = 0.002
-PATIENT = f"PRAGMA busy_timeout={WAIT_S * 1000:.0f}"
+PATIENT = f"PRAGMA busy_timeout={WAIT_S * 1000}"
 """For what else may find the file locked: a statement outside transactions, a reader while the last connection is closed."""
 
 
