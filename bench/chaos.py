@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from django.core.management import call_command
 from django.db import connection, connections
 
-from bench import auditor, desk, leftovers, story
+from bench import audit, desk, leftovers, story
 from bench.desk import Desk
 from bench.killer import Killer
 from bench.place import ROOT, Place
@@ -50,7 +50,7 @@ def run(place: Place, options: argparse.Namespace) -> Report:
         took = time.monotonic() - begun
         connections.close_all()
         _look_at_the_rest(report, house)
-        found = auditor.audit()
+        found = audit.audit()
         left_s = house.leave()
         if options.keep:
             _keep(place, Path(options.keep))
@@ -125,7 +125,7 @@ def _look_at_the_rest(report: Report, house: Desk) -> None:
         report.failures.append(str(late))
 
 
-def asked(told: Story, found: auditor.Report) -> list[str]:
+def asked(told: Story, found: audit.Report) -> list[str]:
     """The lead was asked what the story asks, once each; a task that failed by what was killed may ask once more per attempt."""
     failed = Run.objects.filter(status=RunStatus.FAILED.value).exclude(reason=Reason.REPORTED.value)
     repeated = set(failed.values_list("task__title", flat=True))
@@ -138,7 +138,7 @@ def asked(told: Story, found: auditor.Report) -> list[str]:
     return wrong
 
 
-def _figures(report: Report, killer: Killer, found: auditor.Report, *, took: float, left_s: float, place: Place) -> None:
+def _figures(report: Report, killer: Killer, found: audit.Report, *, took: float, left_s: float, place: Place) -> None:
     team = Team.objects.first()
     done = Task.objects.filter(team=team, status="completed").count() if team else 0
     report.add("tasks completed, each exactly once", "tasks", [done])

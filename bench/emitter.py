@@ -1,78 +1,14 @@
-"""The worker's part of `live` and `fanout`: a process whose runs say marked steps at a steady rate, through their ports.
+"""The worker's part of `live`, `fanout` and `flood`, as a program: see `bench/emitted.py`.
 
 `python -m bench.emitter AGENTS STEPS_PER_SECOND`: makes the team, prints `{"team": slug}`, then for each line `SECONDS` on
 standard input emits for so long and prints `{"last": {agent: number}}`.
 """
 
-import asyncio
-import json
 import sys
-import time
+from importlib import import_module
 
 import django
 
-django.setup()
-
-from bench import crew, marks  # noqa: E402
-from bench.crew import Crew  # noqa: E402
-from tasks_app.domain.leases import HEARTBEAT_S  # noqa: E402
-from tasks_app.domain.statuses import StepKind  # noqa: E402
-from tasks_app.execution import db  # noqa: E402
-from tasks_app.execution.port import RunPort  # noqa: E402
-from tasks_app.models import Agent  # noqa: E402
-from tasks_app.runners.port import StepDraft  # noqa: E402
-from tasks_app.services import workers  # noqa: E402
-from tasks_app.services.runs import Held  # noqa: E402
-from tasks_app.tools.base import Caller  # noqa: E402
-
-
-async def serve(team: Crew, names: dict[int, str], period_s: float) -> None:
-    """Answer the lines of standard input until it ends."""
-    ports = [_port(each, names[each.agent_id]) for each in team.held]
-    numbers = dict.fromkeys((names[each.agent_id] for each in team.held), 0)
-    beating = asyncio.create_task(_beat(team))
-    while line := await asyncio.to_thread(sys.stdin.readline):
-        until = time.monotonic() + float(line)
-        await asyncio.gather(*(_say(port, numbers, period_s, until, place) for place, port in enumerate(ports)))
-        await asyncio.gather(*(port.flush() for port in ports))
-        _print({"last": numbers})
-    beating.cancel()
-    await asyncio.gather(*(port.close() for port in ports))
-
-
-async def _beat(team: Crew) -> None:
-    """Keep the leases, as the worker does: an agent that is lost shows no step."""
-    held = {each.id: each.fence for each in team.held}
-    while True:
-        await db.call(workers.heartbeat, crew.name(), held=held)
-        await asyncio.sleep(HEARTBEAT_S)
-
-
-def _port(held: Held, name: str) -> RunPort:
-    return RunPort(held, Caller(held.id, held.fence, held.team_id, held.agent_id, name, held.task_id, 1), last_seq=0, grace_s=1)
-
-
-async def _say(port: RunPort, numbers: dict[str, int], period_s: float, until: float, place: int) -> None:
-    name = port.caller.agent
-    due = time.monotonic() + period_s * (place % 50) / 50  # agents do not speak in chorus
-    while due < until:
-        await asyncio.sleep(max(0.0, due - time.monotonic()))
-        numbers[name] += 1
-        await port.emit([StepDraft(StepKind.SAID, marks.text(numbers[name], name, time.time()))])
-        due += period_s
-
-
-def _print(value: object) -> None:
-    print(json.dumps(value), flush=True)
-
-
-def main(agents: int, rate: float) -> None:
-    """Make the team and serve."""
-    team = crew.held(agents, title="Live")
-    names = dict(Agent.objects.filter(team=team.team).values_list("pk", "name"))
-    _print({"team": team.team.slug})
-    asyncio.run(serve(team, names, agents / rate))
-
-
 if __name__ == "__main__":
-    main(int(sys.argv[1]), float(sys.argv[2]))
+    django.setup()
+    import_module("bench.emitted").run(int(sys.argv[1]), float(sys.argv[2]))  # it reads models, which there are only now

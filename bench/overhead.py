@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -119,15 +120,10 @@ def _compare(report: Report, plain: list[Played], watched: list[Played], ours: l
     _beyond(report, watched, ours)
     report.add("wall time of a run", "s", [wall for each in plain for wall in each.walls], peer=PEER)
     report.add("wall time of a run", "s", [wall for each in ours for wall in each.walls])
-    report.add(
-        "  ours ÷ plain, per round",
-        "×",
-        [_mean(o.walls) / _mean(p.walls) for o, p in zip(ours, plain, strict=True)],
-        Goal("p50", 1.10),
-    )
+    report.add("  ours ÷ plain, per round", "×", _walls(ours, plain), Goal("p50", 1.10))
     report.add("processor time per run, Claude included", "s", [each.cpu_s / count for each in plain], peer=PEER)
     report.add("processor time per run, Claude included", "s", [each.cpu_s / count for each in ours])
-    report.add("  ours ÷ plain, per round", "×", [o.cpu_s / p.cpu_s for o, p in zip(ours, plain, strict=True)], Goal("p50", 1.15))
+    report.add("  ours ÷ plain, per round", "×", _cpus(ours, plain), Goal("p50", 1.15))
     report.add("processor time per run, our process alone", "s", [each.own_cpu_s / count for each in ours])
     report.add("memory per run beyond Claude", "MB", [each.memory_mb / count for each in plain], peer=PEER)
     report.add("memory per run beyond Claude", "MB", [each.memory_mb / count for each in ours], Goal("p50", 3))
@@ -135,24 +131,32 @@ def _compare(report: Report, plain: list[Played], watched: list[Played], ours: l
 
 def _think(report: Report, pairs: list[tuple[Played, Played]]) -> None:
     words = f"wall time of a run whose model takes {THINKS_S:g} s for an answer"
-    report.add(words, "s", [wall for plain, _ in pairs for wall in plain.walls], peer=PEER)
-    report.add(words, "s", [wall for _, ours in pairs for wall in ours.walls])
-    ratios = [_mean(ours.walls) / _mean(plain.walls) for plain, ours in pairs]
-    report.add("  ours ÷ plain, per round", "×", ratios, Goal("p50", 1.10))
+    plain, ours = zip(*pairs, strict=True)
+    report.add(words, "s", [wall for each in plain for wall in each.walls], peer=PEER)
+    report.add(words, "s", [wall for each in ours for wall in each.walls])
+    report.add("  ours ÷ plain, per round", "×", _walls(ours, plain), Goal("p50", 1.10))
 
 
 def _floor(report: Report, plain: list[Played], watched: list[Played]) -> None:
     """What the SDK itself takes for what a supervised run cannot be without."""
-    pairs = list(zip(plain, watched, strict=True))
-    report.add("wall time ÷ plain, per round", "×", [_mean(w.walls) / _mean(p.walls) for p, w in pairs], peer=FLOOR)
-    report.add("processor time ÷ plain, per round", "×", [w.cpu_s / p.cpu_s for p, w in pairs], peer=FLOOR)
+    report.add("wall time ÷ plain, per round", "×", _walls(watched, plain), peer=FLOOR)
+    report.add("processor time ÷ plain, per round", "×", _cpus(watched, plain), peer=FLOOR)
 
 
 def _beyond(report: Report, watched: list[Played], ours: list[Played]) -> None:
     """What is ours to save: the rest is the SDK's for hooks and a session store."""
-    pairs = list(zip(watched, ours, strict=True))
-    report.add("wall time, ours ÷ that", "×", [_mean(o.walls) / _mean(w.walls) for w, o in pairs])
-    report.add("processor time, ours ÷ that", "×", [o.cpu_s / w.cpu_s for w, o in pairs])
+    report.add("wall time, ours ÷ that", "×", _walls(ours, watched))
+    report.add("processor time, ours ÷ that", "×", _cpus(ours, watched))
+
+
+def _walls(over: Sequence[Played], under: Sequence[Played]) -> list[float]:
+    """The wall time of a run against another's, round by round."""
+    return [_mean(one.walls) / _mean(other.walls) for one, other in zip(over, under, strict=True)]
+
+
+def _cpus(over: Sequence[Played], under: Sequence[Played]) -> list[float]:
+    """The same of the processor time."""
+    return [one.cpu_s / other.cpu_s for one, other in zip(over, under, strict=True)]
 
 
 def _mean(values: list[float]) -> float:

@@ -14,7 +14,7 @@ from functools import partial
 import psutil
 from django.db import connection, connections
 
-from bench import auditor, chaos, desk, leftovers, story, visitors
+from bench import audit, chaos, desk, leftovers, story, visitors
 from bench.desk import Desk, of_home
 from bench.place import Place
 from bench.report import Goal, Report
@@ -163,7 +163,7 @@ def run(place: Place, options: argparse.Namespace) -> Report:
             roller.stop()
             connections.close_all()
             lost = people.end()
-        found = auditor.audit()
+        found = audit.audit()
         house.leave()
         report.failures += leftovers.processes(place.home) + leftovers.files(place.home)
         report.failures += ended + lost + roller.measured.late + found.violations + chaos.asked(told, found)
@@ -173,7 +173,7 @@ def run(place: Place, options: argparse.Namespace) -> Report:
     return report
 
 
-def _figures(report: Report, roller: Roller, people: Visitors, found: auditor.Report) -> None:
+def _figures(report: Report, roller: Roller, people: Visitors, found: audit.Report) -> None:
     measured = roller.measured
     tasks = Team.objects.filter(name=TITLE, tasks__status="completed").count()
     report.add("tasks completed, each exactly once", "tasks", [tasks])

@@ -20,7 +20,7 @@ from django.conf import settings  # noqa: E402
 from django.core.management import call_command  # noqa: E402
 from django.db import transaction  # noqa: E402
 
-from bench import auditor, crew, leftovers  # noqa: E402
+from bench import audit, crew, leftovers  # noqa: E402
 from tasks_app.domain.errors import DomainError, LeaseLost  # noqa: E402
 from tasks_app.domain.statuses import DecisionKind, Reason, RunStatus, StepKind  # noqa: E402
 from tasks_app.domain.usage import Tokens  # noqa: E402
@@ -217,7 +217,7 @@ def play(story: Callable[[Team], None]) -> list[str]:
     team = a_team(3 if story is two_workers_take_the_same_along else 1)
     try:
         story(team)
-        return auditor.audit().violations
+        return audit.audit().violations
     finally:
         team.delete()
 
