@@ -82,27 +82,26 @@ def _what(run: Any, held: Held, outcome: Outcome, leaving_for: Reason | None) ->
 def _ended(run: Any, held: Held, outcome: Outcome) -> Write:
     report = run.report or {}
     if report.get("status") == "completed":
-        return partial(_complete, run, held, outcome, dossier.of_completed(run))
+        ending = Ending(RunStatus.COMPLETED, Reason.DONE, result=outcome.result, dossier=dossier.of_completed(run))
+        return partial(_complete, run, held, replace(ending, untold=deliveries.is_untold(run)))
     if report.get("status") == "pending":
         return _fail(run, held, Reason.REPORTED, str(report.get("failure") or "The agent gave the task back."), outcome)
     return _fail(run, held, Reason.UNREPORTED, "The agent ended twice without reporting on its task.", outcome)
 
 
-def _complete(run: Any, held: Held, outcome: Outcome, found: dict[str, Any]) -> None:
-    _end(held, Ending(RunStatus.COMPLETED, Reason.DONE, result=outcome.result, dossier=found), why="its run ended")
-    _hand_over(held, str((run.report or {}).get("summary") or outcome.result))
+def _complete(run: Any, held: Held, ending: Ending) -> None:
+    _end(held, ending, why="its run ended")
+    _hand_over(run, str((run.report or {}).get("summary") or ending.result))
     name = f"after {run.task.label} {run.task.title}"
-    checkpoints.at_boundary(held.team_id, name=name, workspace=str(found[snapshots.END]))
+    checkpoints.at_boundary(held.team_id, name=name, workspace=str((ending.dossier or {})[snapshots.END]))
 
 
-def _hand_over(held: Held, summary: str) -> None:
+def _hand_over(run: Any, summary: str) -> None:
     """The agent's next task goes on in this session, or, when it is full, in a fresh one that is told what was done."""
-    run = runs.get(held.id)
     done = f"- {run.task.label} {run.task.title}: {cut(summary, HANDOVER_LIMIT // 4)}"
     earlier = run.agent.handover.splitlines()[-6:]
-    agents.set_session(
-        held.agent_id, session_id=run.session_id, handover=cut("\n".join([*earlier, one_line(done, 1000)]), HANDOVER_LIMIT)
-    )
+    handover = cut("\n".join([*earlier, one_line(done, 1000)]), HANDOVER_LIMIT)
+    agents.set_session(run.agent_id, session_id=run.session_id, handover=handover)
 
 
 def _parked(run: Any, held: Held, outcome: Outcome, leaving_for: Reason | None) -> Write:
@@ -121,7 +120,8 @@ def _park(held: Held) -> None:
 def _stopped(run: Any, held: Held) -> Write:
     ending = endings.stopped_as_asked(run)
     found = dossier.make(run, reason=ending.reason, error=ending.detail)
-    return partial(_end, held, replace(ending, dossier=found), why="its run was stopped")
+    known = replace(ending, dossier=found, untold=deliveries.is_untold(run))
+    return partial(_end, held, known, why="its run was stopped")
 
 
 def _failed(run: Any, held: Held, outcome: Outcome) -> Write:
@@ -158,7 +158,7 @@ def _fail(run: Any, held: Held, reason: Reason, detail: str, outcome: Outcome) -
     found = dossier.make(run, reason=reason, error=detail)
     counts = retry.counts(reason, steps=run.last_seq)
     ending = Ending(RunStatus.FAILED, reason, detail, outcome.raw, outcome.result, counts=counts, dossier=found)
-    return partial(_give_up, held, ending)
+    return partial(_give_up, held, replace(ending, untold=deliveries.is_untold(run)))
 
 
 def _give_up(held: Held, ending: Ending) -> None:

@@ -3,38 +3,77 @@
 Composing one takes several times as long as carrying it out (docs/performance.md). What is asked stays a query set of the ORM.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar, cast
 
-from django.db import connection
+from django.db import connection, models
 from django.db.models import QuerySet
 
+M = TypeVar("M", bound=models.Model)
+Key = int | Sequence[int] | Sequence[str]
+Statement = tuple[str, tuple[Any, ...]]
 KEY = -8_070_450_532_247_928_832
-"""Stands for the key while a statement is composed: no row has it."""
+"""The first of the numbers that stand for keys while a statement is composed: no row has one of them."""
+MOST = 200
+"""Statements that are kept of one question; beyond that they are composed again."""
+WORD = "\ue000key"
+"""What the words begin with that stand for keys."""
 
 
 class Compiled:
-    """A query set of plain values (`values_list`) that differs from call to call in one whole-number key alone.
+    """A query set that differs from call to call in its keys alone: whole numbers, lists of such or of words.
 
-    `make` is called once, with a number that stands for the key: a moment that it reads from a clock would stay as it is for
-    ever, so it must ask the database's (`DatabaseNow`). Values come as the database gives them: a truth is 0 or 1 on SQLite.
-    Raises ValueError where the key is not asked for.
+    `make` is called once for each length of the lists, with what stands for the keys: a moment that it reads from a clock would
+    stay as it is for ever, so it must ask the database's (`DatabaseNow`). Raises ValueError where a key is not asked for.
     """
 
-    def __init__(self, make: Callable[[int], QuerySet[Any, Any]]) -> None:
+    def __init__(self, make: Callable[..., QuerySet[Any, Any]]) -> None:
         self._make = make
-        self._made: dict[str, tuple[str, tuple[Any, ...]]] = {}
+        self._made: dict[tuple[Any, ...], Statement] = {}
 
-    def rows(self, key: int) -> list[tuple[Any, ...]]:
-        """Return what the query set gives for this key."""
-        statement, given = self._made.get(connection.vendor) or self._compose()
+    def rows(self, *keys: Key) -> list[tuple[Any, ...]]:
+        """Return what a query set of plain values (`values_list`) gives, as the database has it: a truth is 0 or 1 on SQLite."""
         with connection.cursor() as cursor:
-            cursor.execute(statement, [key if one == KEY else one for one in given])
+            cursor.execute(*self._statement(keys))
             return list(cursor.fetchall())
 
-    def _compose(self) -> tuple[str, tuple[Any, ...]]:
-        statement, given = self._make(KEY).query.sql_with_params()
-        if not any(one == KEY for one in given):
-            raise ValueError("The statement does not ask for the key.")
-        self._made[connection.vendor] = statement, given
+    def found(self, model: type[M], *keys: Key) -> list[M]:
+        """Return the rows of a model that a query set of them finds."""
+        statement, given = self._statement(keys)
+        return list(model._default_manager.raw(statement, given))
+
+    def _statement(self, keys: Sequence[Key]) -> Statement:
+        shape = (connection.vendor, *(None if isinstance(key, int) else (len(key), *{type(one) for one in key}) for key in keys))
+        statement, given = self._made.get(shape) or self._compose(shape, keys)
+        meant = dict(zip(_flat(_stand_ins(keys)), _flat(keys), strict=True))
+        return statement, tuple(meant.get(one, one) if isinstance(one, int | str) else one for one in given)
+
+    def _compose(self, shape: tuple[Any, ...], keys: Sequence[Key]) -> Statement:
+        stand_ins = _stand_ins(keys)
+        statement, given = self._make(*stand_ins).query.sql_with_params()
+        if missing := set(_flat(stand_ins)) - {one for one in given if isinstance(one, int | str)}:
+            raise ValueError(f"The statement does not ask for {len(missing)} of its keys.")
+        if len(self._made) >= MOST:
+            self._made.clear()
+        self._made[shape] = statement, given
         return statement, given
+
+
+def _stand_ins(keys: Sequence[Key]) -> list[Key]:
+    """What stands for the keys: each number and each word another one."""
+    numbers = iter(range(KEY, KEY + 1_000_000))
+    found: list[Key] = []
+    for key in keys:
+        if isinstance(key, int):
+            found.append(next(numbers))
+        else:
+            found.append(cast(Key, [f"{WORD}{next(numbers)}" if isinstance(one, str) else next(numbers) for one in key]))
+    return found
+
+
+def _flat(keys: Sequence[Key]) -> Iterator[int | str]:
+    for key in keys:
+        if isinstance(key, int):
+            yield key
+        else:
+            yield from key

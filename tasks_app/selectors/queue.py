@@ -1,7 +1,7 @@
 """The queue of a team: what may start, in its order, and what is left to do."""
 
 from django.db.models import Q, QuerySet
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from tasks_app.domain.statuses import UNFINISHED, TaskStatus
 from tasks_app.models import Dependency, Run, Task
@@ -20,7 +20,7 @@ def ready(team_id: int) -> QuerySet[Task]:
     """Pending tasks that may start now, in order. One whose last attempt is still being stopped waits until that is gone."""
     return (
         Task.objects.filter(team_id=team_id, status=TaskStatus.PENDING.value, failed=False, held=False)
-        .filter(Q(not_before=None) | Q(not_before__lte=timezone.now()))
+        .filter(Q(not_before=None) | Q(not_before__lte=Now()))
         .exclude(pk__in=Dependency.objects.filter(WAITS, task__team_id=team_id).values("task_id"))
         .exclude(pk__in=Run.objects.filter(team_id=team_id, status__in=OPEN_RUNS).values("task_id"))
         .order_by("priority", "position", "number")

@@ -46,15 +46,20 @@ def may_take(agent: Agent, task: Task) -> bool:
     return agent.role == task.role if task.role else not is_lead(agent.role)
 
 
-def takes(free: Sequence[Agent]) -> Q:
-    """Match the tasks that at least one of these agents `may_take`."""
-    roles = {agent.role for agent in free} | ({""} if any(not is_lead(agent.role) for agent in free) else set())
-    return Q(assignee__in=[agent.pk for agent in free]) | Q(assignee=None, role__in=roles)
+def takes(agents: Sequence[int], roles: Sequence[str]) -> Q:
+    """Match the tasks that at least one of these agents `may_take`; `roles`: what `roles` says of them."""
+    return Q(assignee__in=agents) | Q(assignee=None, role__in=roles)
+
+
+def roles(agents: Sequence[Agent]) -> list[str]:
+    """Return the roles of these agents, sorted, with "" (a task for anybody) where one of them does such work."""
+    return sorted({agent.role for agent in agents} | ({""} if any(not is_lead(agent.role) for agent in agents) else set()))
 
 
 def now(agent_id: int, text: str) -> None:
     """Say in one line what the agent does right now."""
-    Agent.objects.filter(pk=agent_id).update(now_text=one_line(text, NOW_LIMIT), last_event_at=timezone.now())
+    put = {"now_text": one_line(text, NOW_LIMIT), "last_event_at": timezone.now()}
+    rows.change(Agent, {"id": agent_id}, rows.Changes(put))
 
 
 def went_on(agent_id: int, *, now: str, spent: Spent, reading: Reading | None) -> None:
@@ -76,7 +81,7 @@ def went_on(agent_id: int, *, now: str, spent: Spent, reading: Reading | None) -
 
 def set_session(agent_id: int, *, session_id: str, handover: str) -> None:
     """Remember the session that the next task goes on in, and what a fresh one would have to be told."""
-    Agent.objects.filter(pk=agent_id).update(session_id=session_id, handover=handover)
+    rows.change(Agent, {"id": agent_id}, rows.Changes({"session_id": session_id, "handover": handover}))
 
 
 def put_back(agent_id: int, *, session_id: str, handover: str, tokens: int | None, window: int | None) -> None:

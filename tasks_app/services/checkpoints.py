@@ -102,7 +102,7 @@ def at_boundary(team_id: int, *, name: str, always: bool = False, workspace: str
     of the files that the caller has made just now.
     """
     try:
-        last = Checkpoint.objects.filter(team_id=team_id).order_by("-at", "-pk").first()
+        last = Checkpoint.objects.filter(team_id=team_id).order_by("-at", "-pk").defer("data").first()
         if last is not None and not _is_due(last, always=always):
             return None
         kept = freeze(team_id) if workspace is None else workspace

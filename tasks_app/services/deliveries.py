@@ -12,7 +12,7 @@ from tasks_app.domain.errors import DecisionGone, LeaseLost
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import DecisionStatus, Reason, RunStatus, StepKind
 from tasks_app.models import Decision, Run, Step, Task, TranscriptEntry
-from tasks_app.services import decisions, endings, events, runs, steps
+from tasks_app.services import decisions, endings, events, rows, runs, steps
 from tasks_app.services.endings import Ending
 
 TOLD = re.compile(r"\[crewdesk:(?:answered|repeat) ([\w-]{1,80})\]")
@@ -69,13 +69,18 @@ def consume(run_id: str, fence: int, *, results: Sequence[str], told: Sequence[s
     _spend(closed.filter(_named(told)), fence)
 
 
-@transaction.atomic
 def end(run_id: str, fence: int, ending: Ending, *, why: str) -> None:
-    """End a run together with what it asked: open requests are withdrawn, told answers are spent. Raises `LeaseLost`."""
+    """End a run together with what it asked: open requests are withdrawn, told answers are spent. Raises `LeaseLost`.
+
+    Called in a transaction, which is to be undone where it raises.
+    """
     run = endings.finish(run_id, fence, ending)
-    decisions.withdraw_all(why=why, run_id=run_id)
-    _note_gap(run)
-    if ending.status is RunStatus.COMPLETED:
+    asked = bool(rows.read(Decision, ["id"], {"run_id": run_id}))  # most runs ask for nothing
+    if asked:
+        decisions.withdraw_all(why=why, run_id=run_id)
+    if is_untold(run) if ending.untold is None else ending.untold:
+        steps.note(run_id, GAP)
+    if asked and ending.status is RunStatus.COMPLETED:
         _spend_told(run_id, fence)
 
 
@@ -104,13 +109,12 @@ def _spend(found: QuerySet[Decision], fence: int) -> None:
     )
 
 
-def _note_gap(run: Run) -> None:
-    """Say on the run that its own last prompt is missing in the transcript, where it is."""
+def is_untold(run: Run) -> bool:
+    """Whether this life's own prompt is missing in the stored transcript. All of that is read: not to be asked under a lock."""
     mark = LIFE.format(run.pk, run.fence)
     if not Step.objects.filter(run=run, fence=run.fence, kind=StepKind.PROMPT.value, text__startswith=mark).exists():
-        return
-    if not TranscriptEntry.objects.filter(session_id=run.session_id, subpath="", entry__contains=mark).exists():
-        steps.note(run.pk, GAP)
+        return False
+    return not TranscriptEntry.objects.filter(session_id=run.session_id, subpath="", entry__contains=mark).exists()
 
 
 def stop_open_run(task: Task, *, actor: str, reason: Reason, held: bool) -> None:

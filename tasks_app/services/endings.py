@@ -16,7 +16,10 @@ from tasks_app.services import agents, events, reviews, runs, tasks, usage, work
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ends. `counts`: whether the attempt counts; `held`: a person stopped it, only a person starts it again."""
+    """How a run ends. `counts`: whether the attempt counts; `held`: a person stopped it, only a person starts it again.
+
+    `untold`: whether its last prompt is missing in the stored transcript; None: to be looked for.
+    """
 
     status: RunStatus
     reason: Reason
@@ -26,19 +29,21 @@ class Ending:
     counts: bool = True
     held: bool = False
     dossier: dict[str, Any] | None = None
+    untold: bool | None = None
 
 
-@transaction.atomic
 def finish(run_id: str, fence: int, ending: Ending) -> Run:
     """running → completed, failed or killed, together with what becomes of the task; returns the run as it was.
 
-    Raises `LeaseLost`.
+    Called in a transaction. Raises `LeaseLost`, before anything has changed.
     """
     run = runs.get(run_id)
     events.lock(run.team_id)
-    runs.guard(run_id, fence, worked_s=worktime.until_now(), **_terminal(ending, END_RUN))
-    usage.note_unreported_cost(run)
-    _settle(run, ending, actor=f"agent:{run.agent.name}")
+    runs.guard(run_id, fence, worked_s=worktime.until_now(), cost_due=False, **_terminal(ending, END_RUN))
+    if run.cost_due:  # who holds the run knew it: nobody else writes that
+        usage.note_partial_cost(run)
+    with events.together(run.team_id):
+        _settle(run, ending, actor=f"agent:{run.agent.name}")
     return run
 
 

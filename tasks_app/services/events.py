@@ -1,6 +1,8 @@
 """The event log: one line per change, gapless per team, in the transaction of the change. The lowest service."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -16,6 +18,8 @@ from tasks_app.models import Event, Team
 from tasks_app.services import rows
 
 SYSTEM = "system"
+_gathered: ContextVar[tuple[int, list["Line"]] | None] = ContextVar("gathered", default=None)
+"""The team whose events `together` gathers right now, and those."""
 
 
 @dataclass(frozen=True)
@@ -44,24 +48,43 @@ def append(
     decision_id: str = "",
     data: Mapping[str, Any] | None = None,
     team: rows.Changes | None = None,
-) -> int:
-    """Append one event and return its sequence number; wakes the browsers after commit.
+) -> None:
+    """Append one event; wakes the browsers after commit.
 
     Must be called inside the transaction of the change: the counter row stays locked until the commit, so numbers are
     gapless and a reader that has seen N has seen everything before it. `team`: what changes in the team's row with it.
     """
-    return append_all(team_id, [Line(kind, actor, keys, task_number, run_id, agent_id, decision_id, data or {})], team=team)
+    append_all(team_id, [Line(kind, actor, keys, task_number, run_id, agent_id, decision_id, data or {})], team=team)
 
 
-def append_all(team_id: int, lines: Sequence[Line], *, team: rows.Changes | None = None) -> int:
-    """`append` of several events in their order, by two statements and one hint; returns the last one's number."""
+def append_all(team_id: int, lines: Sequence[Line], *, team: rows.Changes | None = None) -> None:
+    """`append` of several events in their order, by two statements and one hint."""
     _must_be_atomic()
+    gathered = _gathered.get()
+    if gathered and gathered[0] == team_id and team is None:
+        gathered[1].extend(lines)
+        return
     last = _count(team_id, len(lines), team or rows.Changes())
     made = [_event(team_id, seq, line) for seq, line in enumerate(lines, start=last - len(lines) + 1)]
     rows.add(made)
     names = sorted({name for event in made for name in event.keys})
     transaction.on_commit(partial(wake.browsers, team_id, last, names), robust=True)
-    return last
+
+
+@contextmanager
+def together(team_id: int) -> Iterator[None]:
+    """Append what the team's changes in here say at the end of it, by two statements. Nothing in here reads events.
+
+    The caller holds the team's lock. Where it raises nothing is appended: its transaction is to be undone.
+    """
+    lines: list[Line] = []
+    token = _gathered.set((team_id, lines))
+    try:
+        yield
+    finally:
+        _gathered.reset(token)
+    if lines:
+        append_all(team_id, lines)
 
 
 def _event(team_id: int, seq: int, line: Line) -> Event:

@@ -57,9 +57,9 @@ def get(run_id: str) -> Run:
 
 def append_event(
     run: Run, kind: EventKind, *, actor: str = events.SYSTEM, data: dict[str, Any] | None = None, more: tuple[str, ...] = ()
-) -> int:
+) -> None:
     """Append an event about the run: its own block, its task and its agent become stale."""
-    return events.append_all(run.team_id, [line(run, kind, actor=actor, data=data, more=more)])
+    events.append_all(run.team_id, [line(run, kind, actor=actor, data=data, more=more)])
 
 
 def line(
@@ -89,7 +89,6 @@ def give(team: Team, task: Task, agent: Agent, *, actor: str) -> Run:
     return give_all(team, [(task, agent)], actor=actor)[0]
 
 
-@transaction.atomic
 def give_all(team: Team, given: Sequence[tuple[Task, Agent]], *, actor: str, keep: bool = False) -> list[Run]:
     """`give` of many tasks at once, in their order: all of them, or by one of its errors none.
 
@@ -103,9 +102,9 @@ def give_all(team: Team, given: Sequence[tuple[Task, Agent]], *, actor: str, kee
         raise Conflict(f"{team.name} is stopped.")
     if team.workspace_due:
         raise Conflict(f"The files of {team.name} are being put back. Try again in a moment.")
-    tasks.mark_claimed(given)
     try:
         with transaction.atomic():
+            tasks.mark_claimed(given)
             made = _create(given)
     except IntegrityError:
         raise AlreadyClaimed(f"{given[0][1].name} already works on another task.", field="agent") from None

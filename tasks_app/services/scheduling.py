@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from tasks_app.domain import retry
@@ -25,6 +25,7 @@ from tasks_app.domain.statuses import (
 from tasks_app.domain.text import cut
 from tasks_app.models import Agent, Decision, Run, Task, Team
 from tasks_app.selectors import queue
+from tasks_app.selectors.compiled import Compiled
 from tasks_app.selectors.places import parallel
 from tasks_app.selectors.written import OPEN_RUNS
 from tasks_app.services import (
@@ -44,7 +45,7 @@ from tasks_app.services import (
     tasks,
     teams,
 )
-from tasks_app.services.agents import may_take, takes
+from tasks_app.services.agents import may_take, roles, takes
 
 logger = logging.getLogger(__name__)
 ASK_FIRST = {reason.value for reason in retry.UNCOUNTED | {Reason.AUTH, Reason.START_FAILED, Reason.REFUSED, Reason.BUDGET}}
@@ -68,7 +69,7 @@ def tick(team_id: int, *, keep: bool = False) -> list[str]:
     seen = glances.at(team_id)
     woken = _look_after(team) if seen.settles else None
     slots = parallel(team.limits) - (capacity.at_work(team_id, due=True) if seen.settles else seen.at_work)
-    started = _give(team, _pairs(team, _free(team_id), most=slots), keep=keep) if slots > 0 else []
+    started = _give(team, _pairs(team, _FREE.found(Agent, team_id), most=slots), keep=keep) if slots > 0 else []
     if seen.settles or not seen.unfinished:
         _note_end(team)
     return [run.pk for run in (*started, *([woken] if woken else []))]
@@ -82,11 +83,19 @@ def _look_after(team: Team) -> Run | None:
     return leading.turn(team)
 
 
-def _free(team_id: int) -> list[Agent]:
+def _free(team_id: int) -> QuerySet[Agent]:
     """The agents that may be given a task: active ones that have none."""
     busy = Run.objects.filter(team_id=team_id, agent_id=OuterRef("pk"), status__in=OPEN_RUNS)
-    crew = Agent.objects.filter(team_id=team_id, status=AgentStatus.ACTIVE.value).exclude(Exists(busy))
-    return list(crew.defer("handover"))
+    return Agent.objects.filter(team_id=team_id, status=AgentStatus.ACTIVE.value).exclude(Exists(busy)).defer("handover")
+
+
+def _fitting(team_id: int, agents: Sequence[int], roles: Sequence[str], but: Sequence[int]) -> QuerySet[Task]:
+    """The ready tasks that one of these agents, who have these roles, may take: as many as there are agents."""
+    return queue.ready(team_id).filter(takes(agents, roles)).exclude(pk__in=but)[: len(agents)]
+
+
+_FREE = Compiled(_free)
+_FITTING = Compiled(_fitting)
 
 
 def _pairs(team: Team, free: list[Agent], *, most: int) -> list[tuple[Task, Agent]]:
@@ -97,8 +106,8 @@ def _pairs(team: Team, free: list[Agent], *, most: int) -> list[tuple[Task, Agen
     """
     pairs = list[tuple[Task, Agent]]()
     while free and len(pairs) < most:
-        fitting = queue.ready(team.pk).filter(takes(free)).exclude(pk__in=[task.pk for task, _ in pairs])
-        found = list(fitting[: most - len(pairs)])
+        agents, given = [agent.pk for agent in free], [task.pk for task, _ in pairs]
+        found = _FITTING.found(Task, team.pk, agents, roles(free), given)[: most - len(pairs)]
         if not found or (not pairs and overruns.holds(team, found)):
             break
         tried = _tried(found)

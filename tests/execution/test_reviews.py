@@ -1,6 +1,7 @@
 """A criterion that another agent judges: a task of its own, whose verdict completes the reviewed task or sends it back."""
 
 import pytest
+from django.db import transaction
 
 from tasks_app.domain.statuses import Reason, RunStatus
 from tasks_app.execution import outcome
@@ -169,7 +170,8 @@ def test_a_review_that_the_lead_completes_accepts(crew):
 def test_a_review_that_fails_leaves_the_task_in_review_and_is_tried_again(crew):
     review = reported(crew)
     held = world.take(Run.objects.get(task=review).pk)
-    endings.finish(held.id, held.fence, endings.Ending(RunStatus.FAILED, Reason.REPORTED, "I cannot read it."))
+    with transaction.atomic():
+        endings.finish(held.id, held.fence, endings.Ending(RunStatus.FAILED, Reason.REPORTED, "I cannot read it."))
     assert cards.one(crew.tasks[0].pk).in_review
     assert crew.task().status == "in_progress"
 

@@ -25,5 +25,38 @@ def test_it_answers_as_the_query_set_does_for_each_key_and_composes_once():
 
 
 def test_one_that_does_not_ask_for_its_key_is_a_mistake():
-    with pytest.raises(ValueError, match="does not ask for the key"):
+    with pytest.raises(ValueError, match="does not ask for 1 of its keys"):
         Compiled(lambda _: Task.objects.values_list("pk")).rows(1)
+    with pytest.raises(ValueError, match="does not ask for 2 of its keys"):
+        Compiled(lambda team, names: Task.objects.filter(team_id=team)).found(Task, 1, ["One", "Two"])
+
+
+def test_lists_of_numbers_and_of_words_are_keys_too_and_each_length_is_composed_once():
+    made = []
+
+    def those(team_id, numbers, titles):
+        made.append((len(numbers), len(titles)))
+        found = Task.objects.filter(team_id=team_id).exclude(number__in=numbers).filter(title__in=titles)
+        return found.order_by("-number").defer("description")[: len(titles)]
+
+    compiled = Compiled(those)
+    team = factories.TeamFactory()
+    one, two, three = (factories.TaskFactory(team=team, title=title, criteria=["It works"]) for title in ("One", "Two", "%s"))
+    assert compiled.found(Task, team.pk, [], ["One", "Two"]) == [two, one]
+    assert compiled.found(Task, team.pk, [], ["%s", "Two"]) == [three, two]
+    assert compiled.found(Task, team.pk, [three.number], ["%s", "Two"]) == [two]
+    assert compiled.found(Task, team.pk, [two.number], ["%s", "Two"]) == [three]
+    assert made == [(0, 2), (1, 2)]
+    [found] = compiled.found(Task, team.pk, [], ["%s"])
+    assert (found.criteria, found.failed, found.created_at) == (["It works"], False, three.created_at)
+    assert found.get_deferred_fields() == {"description"}
+
+
+def test_more_shapes_than_are_kept_are_composed_again(monkeypatch):
+    monkeypatch.setattr("tasks_app.selectors.compiled.MOST", 2)
+    task = factories.TaskFactory()
+    compiled = Compiled(lambda numbers: Task.objects.filter(number__in=numbers).values_list("pk"))
+    for _ in range(2):
+        for length in (1, 2, 3, 4):
+            assert compiled.rows([task.number, *range(1_000, 1_000 + length - 1)]) == [(task.pk,)]
+            assert len(compiled._made) <= 2

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from django.db import transaction
+
 from tasks_app.domain.statuses import Reason, RunStatus, StepKind
 from tasks_app.models import Run
 from tasks_app.runners.port import StepDraft
@@ -67,4 +69,6 @@ def _steps(opening: str, first: str, second: str) -> list[StepDraft]:
 
 def fail(held: Held) -> None:
     """The attempt fails; nobody has decided what is next, for the policy is asked by nobody here."""
-    deliveries.end(held.id, held.fence, Ending(RunStatus.FAILED, Reason.REPORTED, "It did not work."), why="its run failed")
+    ending = Ending(RunStatus.FAILED, Reason.REPORTED, "It did not work.")
+    with transaction.atomic():
+        deliveries.end(held.id, held.fence, ending, why="its run failed")
