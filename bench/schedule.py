@@ -76,9 +76,9 @@ def _start(text: str) -> tuple[Team, datetime]:
     ticked: list[datetime] = []
     tick = scheduling.tick
 
-    def noting(team_id: int, **words: Any) -> list[str]:
+    def noting(team_id: int) -> list[str]:
         ticked.append(timezone.now())
-        return tick(team_id, **words)
+        return tick(team_id)
 
     with mock.patch.object(scheduling, "tick", noting):
         team = crew.start(text)

@@ -14,7 +14,19 @@ from tasks_app.domain.statuses import Reason, RunStatus
 from tasks_app.domain.text import cut, one_line
 from tasks_app.execution import dossier
 from tasks_app.runners.port import Outcome, OutcomeKind
-from tasks_app.services import agents, checkpoints, clock, decisions, deliveries, endings, overruns, runs, scheduling, snapshots
+from tasks_app.services import (
+    agents,
+    checkpoints,
+    claims,
+    clock,
+    decisions,
+    deliveries,
+    endings,
+    overruns,
+    runs,
+    scheduling,
+    snapshots,
+)
 from tasks_app.services.endings import Ending
 from tasks_app.services.runs import Held
 
@@ -25,18 +37,27 @@ HANDOVER_LIMIT = 4_000
 
 
 @dataclass(frozen=True)
+class Place:
+    """Where a life was driven: the worker that may have what begins after it, while its place is `free` for that."""
+
+    worker: str
+    host: str
+    free: Callable[[], bool]
+
+
+@dataclass(frozen=True)
 class Settled:
-    """What follows the end of a life: the same worker drives on at once (the report is asked for), or new runs may begin."""
+    """What follows the end of a life: this run goes on at once (the report is asked for), or another one in its place."""
 
     again: bool = False
-    begins: tuple[str, ...] = ()  # their ids; nobody was nudged for the first: there is a place for it here
+    next: Held | None = None  # claimed already
 
 
-def settle(held: Held, outcome: Outcome, *, leaving_for: Reason | None) -> Settled:
+def settle(held: Held, outcome: Outcome, *, leaving_for: Reason | None, place: Place | None = None) -> Settled:
     """Write what came of this life; returns what follows.
 
-    What the files say is found first, for git takes its time. Then all of it is one transaction under the team's lock, and what
-    may begin now with it: each time that the lock is taken costs a wait for it.
+    What the files say is found first, for git takes its time. Then all of it is one transaction under the team's lock, and with
+    it what may begin now, the first of that claimed for this `place`: each time that the lock is taken costs a wait for it.
     """
     if outcome.kind is OutcomeKind.LOST:
         return Settled()
@@ -47,18 +68,26 @@ def settle(held: Held, outcome: Outcome, *, leaving_for: Reason | None) -> Settl
     write = _what(run, held, outcome, leaving_for)
     with transaction.atomic():
         write()
-        return _tick(held)
+        return Settled(next=_next(held, place))
 
 
-def _tick(held: Held) -> Settled:
-    """Give out what may begin now. A fault in there is logged: it undoes nothing of this life, and a sweep ticks again."""
+def _next(held: Held, place: Place | None) -> Held | None:
+    """Give out what may begin now; returns what begins in this place.
+
+    A fault in there is logged: it undoes nothing of this life, and a sweep ticks again.
+    """
+    keep = place is not None and place.free()
     try:
-        return Settled(begins=tuple(scheduling.tick(held.team_id, keep=True)))
+        with transaction.atomic():
+            began = scheduling.give_out(held.team_id, keep=keep)
+            if not began or place is None or not keep:
+                return None
+            return claims.follow(began[0], team_id=held.team_id, worker=place.worker, host=place.host)
     except (OperationalError, InterfaceError):
         raise  # the database is away: all of it is tried again
     except Exception:
         logger.exception("run %s: what may begin after it could not be given out", held.id)
-        return Settled()
+        return None
 
 
 def _owes_report(run: Any, outcome: Outcome) -> bool:

@@ -19,6 +19,7 @@ from tasks_app.domain.leases import FENCE_OFF_S, HEARTBEAT_S, RENUDGE_S
 from tasks_app.execution import admission, ageing, backing, db, drive, oncall, rest, scratch
 from tasks_app.execution.claimer import Claimer
 from tasks_app.execution.environment import key_source
+from tasks_app.execution.outcome import Place
 from tasks_app.execution.port import RunPort
 from tasks_app.runners.port import Directive
 from tasks_app.services import claims, hosts, recovery, workers
@@ -43,6 +44,7 @@ class Supervisor:
         self._places: set[str] = set()  # runs that take a place: being claimed, or driven
         self._ever = 0  # how many runs have taken a place
         self._claimer = Claimer(worker=self.name, host=self.host, room=self.room, begin=self._take_along, over=self._free)
+        self._place = Place(self.name, self.host, free=lambda: self._fitting() > 0)
         self._freed = asyncio.Event()
         self._hinted = asyncio.Event()  # something was said of a run that is driven here: the heart asks what
         self._siblings: set[str] = set()  # other workers of this host, as of the last sweep
@@ -124,13 +126,10 @@ class Supervisor:
         """Drive a run, and then, in its place, what its end has let begin: that needs no way through the broker."""
         self._ever += 1
         try:
-            while held := held or await self._claimer.claim(run_id):
-                begins = await self._drive(held)
-                if not begins or not await self._may_follow(begins[0]):
-                    break
+            held = held or await self._claimer.claim(run_id)
+            while held := await self._drive(held) if held else None:
                 self._places.remove(run_id)
-                self._places.add(run_id := begins[0])
-                held = None
+                self._places.add(run_id := held.id)
         finally:
             self._places.discard(run_id)
             self._free()
@@ -140,20 +139,13 @@ class Supervisor:
         self._freed.set()
         self.on_room()
 
-    async def _may_follow(self, run_id: str) -> bool:
-        """Whether it may begin in the place that its predecessor leaves; else others are nudged for it, as nobody was yet."""
-        if self._fitting() and await db.call(claims.is_next, run_id) and run_id not in self._places:
-            return True
-        await db.call(claims.hand_on, run_id)
-        return False
-
-    async def _drive(self, held: Held) -> tuple[str, ...]:
+    async def _drive(self, held: Held) -> Held | None:
         port = await drive.open_port(held)
         self._ports[held.id] = port
         try:
             if self._leaving:
                 port.direct(Directive.LEAVE)
-            return await drive.drive(held, port)
+            return await drive.drive(held, port, self._place)
         finally:
             self._ports.pop(held.id, None)
 

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 from math import ceil
 
 from django.db import transaction
@@ -47,7 +48,18 @@ def claim_all(run_ids: Sequence[str], *, worker: str, host: str, more: int = 0) 
     return won
 
 
-def is_next(run_id: str) -> bool:
+def follow(run_id: str, *, team_id: int, worker: str, host: str) -> Held | None:
+    """Claim a run that was given out just now, in the transaction of that, for a place that is free here.
+
+    Where it is not to be had, or it is not its turn, others are nudged for it.
+    """
+    won = _take(team_id, [run_id], worker=worker, host=host, more=0) if _is_next(run_id) else []
+    if not won:
+        transaction.on_commit(partial(wake.nudge, run_id), robust=True)
+    return won[0] if won else None
+
+
+def _is_next(run_id: str) -> bool:
     """Whether no run of another team has been due for longer: a place that is free is for who has waited longest."""
     run = Run.objects.filter(pk=run_id).values("team_id", "due_at").first()
     others = Run.objects.filter(status=RunStatus.PENDING.value, team__status=TeamStatus.ACTIVE.value)
@@ -62,6 +74,10 @@ def hand_on(run_id: str) -> bool:
 
 @transaction.atomic
 def _claim(team_id: int, run_ids: list[str], *, worker: str, host: str, more: int) -> list[Held]:
+    return _take(team_id, run_ids, worker=worker, host=host, more=more)
+
+
+def _take(team_id: int, run_ids: list[str], *, worker: str, host: str, more: int) -> list[Held]:
     try:
         team = events.lock(team_id)
     except NotFound:

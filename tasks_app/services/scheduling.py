@@ -53,8 +53,13 @@ ASK_FIRST = {reason.value for reason in retry.UNCOUNTED | {Reason.AUTH, Reason.S
 
 
 @transaction.atomic
-def tick(team_id: int, *, keep: bool = False) -> list[str]:
-    """Give ready tasks to free agents within the team's cap; settle failures first. Returns the ids of new runs.
+def tick(team_id: int) -> list[str]:
+    """Give ready tasks to free agents within the team's cap; settle failures first. Returns the ids of new runs."""
+    return give_out(team_id)
+
+
+def give_out(team_id: int, *, keep: bool = False) -> list[str]:
+    """`tick` in a transaction of the caller.
 
     A team that is paused or stopped gets nothing, but what was its last task may have ended meanwhile.
     `keep`: the caller has a place for the first of them and is to claim it, for no other worker is nudged for that one.

@@ -31,10 +31,16 @@ class Scripted:
 
 
 def settle(
-    held: Held, kind: OutcomeKind, reason: Reason = Reason.DONE, *, leaving_for: Reason | None = None, **words: Any
+    held: Held,
+    kind: OutcomeKind,
+    reason: Reason = Reason.DONE,
+    *,
+    leaving_for: Reason | None = None,
+    place: outcomes.Place | None = None,
+    **words: Any,
 ) -> Any:
     """Settle what came of the life."""
-    return outcomes.settle(held, Outcome(kind, reason, **words), leaving_for=leaving_for)
+    return outcomes.settle(held, Outcome(kind, reason, **words), leaving_for=leaving_for, place=place)
 
 
 def run_of(held: Held) -> Run:

@@ -14,7 +14,7 @@ from tasks_app.domain.statuses import TRANSIENT, DecisionKind, Reason
 from tasks_app.execution import outcome
 from tasks_app.models import Agent, Decision, Run, Team
 from tasks_app.runners.port import OutcomeKind
-from tasks_app.services import actions, decisions, runs, scheduling, steps
+from tasks_app.services import actions, decisions, runs, scheduling, steps, tasks
 from tests.execution.lives import run_of, settle
 from tests.services import world
 
@@ -40,6 +40,47 @@ def test_a_reported_task_is_completed_with_its_evidence_and_summary(crew, held):
     assert Team.objects.get().ended_at is not None
 
 
+HERE = outcome.Place("w", "h", free=lambda: True)
+
+
+def reported(crew, held):
+    """A second task waits, and this life has done its own."""
+    tasks.create(crew.team.pk, tasks.Draft("Second", criteria=("It works.",), role="builder"), actor="system")
+    runs.report(held.id, held.fence, {"status": "completed", "evidence": {"It works.": "yes"}, "summary": "There."})
+
+
+def test_what_may_begin_after_it_is_claimed_for_its_place_by_the_commit_that_ends_it(crew, held, hints):
+    reported(crew, held)
+    found = settle(held, OutcomeKind.ENDED, place=HERE).next
+    run = Run.objects.get(pk=found.id)
+    assert (run.status, run.worker, run.host, run.fence) == ("running", "w", "h", 1)
+    assert (found.fence, found.task_id, found.agent_id) == (1, run.task_id, run.agent_id)
+    assert hints.nudges == []
+    told = [kind for kind in world.kinds(crew.team) if kind.startswith(("run.", "task."))]
+    assert told[-4:] == ["run.completed", "task.completed", "task.claimed", "run.started"]
+
+
+def test_where_there_is_no_place_others_are_nudged_for_it(crew, held, hints, django_capture_on_commit_callbacks):
+    reported(crew, held)
+    with django_capture_on_commit_callbacks(execute=True):
+        assert settle(held, OutcomeKind.ENDED).next is None
+    second = Run.objects.exclude(pk=held.id).get()
+    assert (second.status, hints.nudges) == ("pending", [second.pk])
+
+
+def test_a_fault_in_claiming_what_comes_next_leaves_it_to_the_sweep(crew, held, monkeypatch):
+    reported(crew, held)
+
+    def faulty(*_, **__):
+        raise RuntimeError("a fault of ours")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(outcome.claims, "follow", faulty)
+        assert settle(held, OutcomeKind.ENDED, place=HERE).next is None
+    assert (run_of(held).status, Run.objects.count()) == ("completed", 1)
+    assert len(scheduling.tick(crew.team.pk)) == 1
+
+
 def test_a_fault_in_giving_out_what_comes_next_undoes_nothing_of_what_came_of_the_life(crew, held, monkeypatch):
     runs.report(held.id, held.fence, {"status": "completed", "evidence": {"It works.": "yes"}, "summary": "There."})
 
@@ -47,8 +88,8 @@ def test_a_fault_in_giving_out_what_comes_next_undoes_nothing_of_what_came_of_th
         Team.objects.update(ended_at=timezone.now())
         raise RuntimeError("a fault of ours")
 
-    monkeypatch.setattr(outcome.scheduling, "tick", faulty)
-    assert settle(held, OutcomeKind.ENDED).begins == ()
+    monkeypatch.setattr(outcome.scheduling, "give_out", faulty)
+    assert settle(held, OutcomeKind.ENDED).next is None
     assert (run_of(held).status, crew.task().status) == ("completed", "completed")
 
 
@@ -60,7 +101,7 @@ def test_a_database_that_goes_away_in_between_leaves_nothing_half_written(crew, 
         raise OperationalError("away")
 
     with monkeypatch.context() as patched:
-        patched.setattr(outcome.scheduling, "tick", away)
+        patched.setattr(outcome.scheduling, "give_out", away)
         with pytest.raises(OperationalError):
             settle(held, OutcomeKind.ENDED)
     assert (run_of(held).status, crew.task().status) == before == ("running", "in_progress")

@@ -11,6 +11,7 @@ from tasks_app.services import actions, claims, runs, tasks
 from tests import factories
 from tests.execution.lives import reports
 from tests.execution.workers import nudged, plays, waits
+from tests.services import world
 from tests.services_fixtures import until
 
 pytestmark = pytest.mark.usefixtures("scripted", "database_threads")
@@ -105,15 +106,29 @@ def test_what_the_end_of_a_run_lets_begin_goes_on_in_its_place_and_nobody_is_nud
     until(lambda: worker.room() == 2)
 
 
-def test_where_another_teams_run_has_waited_longer_it_is_nudged_for_like_any_other(worker, crew, hints, monkeypatch):
-    monkeypatch.setattr(claims, "is_next", lambda run_id: False)
+def after(worker, crew, hints):
+    """Play one task of two; return what became of the run of the second, and whom others were nudged for."""
     plays(reports("completed", evidence={"1": "yes"}))
     tasks.create(crew.team.pk, tasks.Draft("Second", criteria=("It works.",), role="builder"), actor="system")
     Team.objects.update(limits={"parallel": 1})
     first, thread = nudged(worker, crew)
     thread.join(20)
-    second = Run.objects.exclude(pk=first).get()
-    assert (second.status, hints.nudges) == ("pending", [first, second.pk])
+    second = Run.objects.filter(team=crew.team).exclude(pk=first).get()
+    return (second.status, second.fence), [run_id for run_id in hints.nudges if run_id == second.pk]
+
+
+def test_where_another_teams_run_has_waited_longer_it_is_nudged_for_like_any_other(worker, crew, hints):
+    other = world.make()
+    theirs = runs.claim_task(other.tasks[0].pk, agent_id=other.agents[0].pk, actor="system")
+    Run.objects.filter(pk=theirs.pk).update(due_at=1)
+    state, nudges = after(worker, crew, hints)
+    assert (state, len(nudges)) == (("pending", 0), 1)
+
+
+def test_where_the_machine_has_no_room_any_more_others_are_nudged_for_what_follows(worker, crew, hints, monkeypatch):
+    monkeypatch.setattr(worker, "_fitting", lambda: 0 if worker._ports else 9)
+    state, nudges = after(worker, crew, hints)
+    assert (state, len(nudges)) == (("pending", 0), 1)
 
 
 def test_one_nudge_takes_along_what_else_is_due_as_far_as_there_are_places(worker, crew):

@@ -1,7 +1,7 @@
 """Claims: one task, one agent, one run, whoever comes at the same moment."""
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from tasks_app.domain.errors import AlreadyClaimed, Blocked, Conflict, NotFound
@@ -98,14 +98,14 @@ def test_a_place_is_for_the_run_that_has_waited_longest_whatever_its_team():
     crew, other = world.make(titles=("A", "B")), world.make()
     mine = runs.claim_task(crew.tasks[0].pk, agent_id=crew.agents[0].pk, actor="system")
     runs.claim_task(crew.tasks[1].pk, agent_id=crew.agents[1].pk, actor="system")
-    assert claims.is_next(mine.pk), "others of its own team do not count"
+    assert claims._is_next(mine.pk), "others of its own team do not count"
     theirs = runs.claim_task(other.tasks[0].pk, agent_id=other.agents[0].pk, actor="system")
-    assert claims.is_next(mine.pk)
+    assert claims._is_next(mine.pk)
     Run.objects.filter(pk=theirs.pk).update(due_at=1)
-    assert not claims.is_next(mine.pk)
+    assert not claims._is_next(mine.pk)
     Team.objects.filter(pk=other.team.pk).update(status="paused")
-    assert claims.is_next(mine.pk)
-    assert not claims.is_next("a00000000")
+    assert claims._is_next(mine.pk)
+    assert not claims._is_next("a00000000")
 
 
 @pytest.mark.django_db
@@ -113,7 +113,7 @@ def test_many_tasks_are_given_out_by_few_statements_and_told_one_after_another(h
     crew = world.make(agents=20, titles=[f"T{n}" for n in range(20)], limits={"parallel": 20})
     before = Team.objects.get().last_seq
     with CaptureQueriesContext(connection) as found:
-        ids = scheduling.tick(crew.team.pk, keep=True)
+        ids = scheduling.give_out(crew.team.pk, keep=True)
     assert len(found) < 40
     told = Event.objects.filter(seq__gt=before).order_by("seq").values_list("seq", "kind", "run_id", "data__agent")
     names = [agent.name for agent in crew.agents]
@@ -126,7 +126,8 @@ def test_many_tasks_are_given_out_by_few_statements_and_told_one_after_another(h
 @pytest.mark.django_db(transaction=True)
 def test_nobody_is_nudged_for_the_run_that_the_caller_keeps(hints):
     crew = world.make(agents=3, titles=("A", "B", "C"), limits={"parallel": 3})
-    ids = scheduling.tick(crew.team.pk, keep=True)
+    with transaction.atomic():
+        ids = scheduling.give_out(crew.team.pk, keep=True)
     assert hints.nudges == ids[1:]
 
 

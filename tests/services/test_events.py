@@ -48,9 +48,13 @@ def test_other_teams_and_what_changes_the_team_as_well_are_appended_at_once():
 
 def test_where_it_raises_nothing_is_appended_then_or_later():
     team = factories.TeamFactory()
-    with pytest.raises(RuntimeError, match="a fault"), transaction.atomic(), events.together(team.pk):
+
+    def lose():
         note(team, "lost")
         raise RuntimeError("a fault of ours")
+
+    with pytest.raises(RuntimeError, match="a fault"), transaction.atomic(), events.together(team.pk):
+        lose()
     note(team, "after")
     assert [words for _, words in told(team)] == ["after"]
     with events.together(team.pk):
