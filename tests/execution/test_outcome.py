@@ -9,12 +9,13 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from tasks_app.domain import retry
+from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.retry import MAX_RETRIES
 from tasks_app.domain.statuses import TRANSIENT, DecisionKind, Reason
 from tasks_app.execution import outcome
 from tasks_app.models import Agent, Decision, Run, Team
 from tasks_app.runners.port import OutcomeKind
-from tasks_app.services import actions, decisions, runs, scheduling, steps, tasks
+from tasks_app.services import actions, decisions, recovery, runs, scheduling, steps, tasks
 from tests.execution.lives import run_of, settle
 from tests.services import world
 
@@ -79,6 +80,19 @@ def test_a_fault_in_claiming_what_comes_next_leaves_it_to_the_sweep(crew, held, 
         assert settle(held, OutcomeKind.ENDED, place=HERE).next is None
     assert (run_of(held).status, Run.objects.count()) == ("completed", 1)
     assert len(scheduling.tick(crew.team.pk)) == 1
+
+
+def test_where_the_answer_to_the_commit_is_lost_what_it_has_claimed_goes_on_when_its_lease_is_over(crew, held):
+    """The worker tries again, sees that it holds the run no more, and knows of no other: nobody drives what it has claimed."""
+    reported(crew, held)
+    following = settle(held, OutcomeKind.ENDED, place=HERE).next
+    with pytest.raises(LeaseLost):
+        settle(held, OutcomeKind.ENDED, place=HERE)
+    assert (run_of(held).status, run_of(following).status) == ("completed", "running")
+    world.expire_lease(following.id)
+    recovery.sweep()
+    assert (run_of(following).status, run_of(following).fence) == ("pending", 1)
+    assert world.take(following.id).fence == 2
 
 
 def test_a_fault_in_giving_out_what_comes_next_undoes_nothing_of_what_came_of_the_life(crew, held, monkeypatch):
