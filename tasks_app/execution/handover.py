@@ -65,7 +65,7 @@ def _told(task: Any, *, agent_id: int | None = None, guidance: str | None = None
     carried = bool(agent and carried_session(task, agent, rehearsal=task.team.rehearsal))
     words = task.guidance if guidance is None else guidance
     attempt = reading.next_attempt(task.pk)
-    entries = shared.of_team(task.team_id, sees=shared.sees(task.team_id, task.number))
+    entries = shared.of_task(task.team_id, task.number)
     following, dossiers = _Next(task, attempt, words, task.fork), reading.dossiers(task.pk)
     if task.fork and agent_id is None:
         found = prompts.forked(following, name=agent.name if agent else "", entries=entries, dossiers=dossiers)

@@ -168,7 +168,7 @@ def _first(run: Any, closed: list[Any], carried: str, lost: list[LostCall]) -> s
 
 def _shared(run: Any) -> list[Entry]:
     """What the team shares and the task may see, newest first; those that fit in the prompt are noted as read."""
-    entries = shared.of_team(run.team_id, sees=shared.sees(run.team_id, run.task.number))
+    entries = shared.of_task(run.team_id, run.task.number)
     told = prompts.shown_in_full(entries)
     if not told:
         return entries

@@ -76,6 +76,16 @@ def of_team(team_id: int, *, sees: Collection[int] | None = None) -> list[Entry]
     return [_entry(row) for row in rows.order_by("-updated_at", "-pk")]
 
 
+def of_task(team_id: int, task_number: int) -> list[Entry]:
+    """Return the entries that whoever works on the task may see, newest first.
+
+    All dependencies of the team are read for that only where something is not for everybody.
+    """
+    if not alive(team_id).filter(scope=Scope.TASK.value).exists():
+        return of_team(team_id)
+    return of_team(team_id, sees=sees(team_id, task_number))
+
+
 def seen_from(sees: Collection[int]) -> Q:
     """What may be seen by whoever may see these tasks."""
     return Q(scope=Scope.TEAM.value) | Q(task_number__in=list(sees))

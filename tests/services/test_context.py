@@ -118,6 +118,17 @@ def test_a_task_sees_what_is_shared_with_all_its_own_and_what_its_dependencies_y
     assert names(crew.team, sees=reading.sees(crew.team.pk, 1)) == ["all", "t1"]
     assert names(crew.team, sees=reading.sees(crew.team.pk, 3)) == ["all", "t3", "t2", "t1"]
     assert names(apart.team, sees=reading.sees(apart.team.pk, 1)) == []
+    assert [one.name for one in reading.of_task(crew.team.pk, 1)] == ["all", "t1"]
+    assert [one.name for one in reading.of_task(crew.team.pk, 3)] == ["all", "t3", "t2", "t1"]
+
+
+@pytest.mark.django_db
+def test_what_a_task_depends_on_is_read_only_where_something_is_not_for_everybody(django_assert_num_queries):
+    crew = world.make(titles=("A", "B"), chain=True)
+    share(crew.team, name="all")
+    with django_assert_num_queries(2):
+        assert [one.name for one in reading.of_task(crew.team.pk, 2)] == ["all"]
+    assert reading.of_task(world.make().team.pk, 1) == []
 
 
 @pytest.mark.django_db
