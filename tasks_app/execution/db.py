@@ -35,7 +35,7 @@ def patiently(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return function(*args, **kwargs)
         except (OperationalError, InterfaceError, InternalError) as error:
-            if not _is_away(error):
+            if not is_away(error):
                 raise
             connection.close()
             if time.monotonic() > until:
@@ -45,9 +45,10 @@ def patiently(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
             pause = min(pause * 2, 2.0)
 
 
-def _is_away(error: Exception) -> bool:
+def is_away(error: Exception) -> bool:
     """Whether the connection is gone. PostgreSQL calls it internal that it ended one that stood still within a transaction."""
-    return not isinstance(error, InternalError) or getattr(error.__cause__, "sqlstate", "") == STOOD_STILL
+    stood_still = isinstance(error, InternalError) and getattr(error.__cause__, "sqlstate", "") == STOOD_STILL
+    return stood_still or isinstance(error, OperationalError | InterfaceError)
 
 
 def closing_on_error(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -14,7 +14,7 @@ from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.leases import LOOK_S
 from tasks_app.domain.statuses import Reason
 from tasks_app.execution import db, dossier, outcome, spec
-from tasks_app.execution.outcome import Place, Settled
+from tasks_app.execution.outcome import Here, Settled
 from tasks_app.execution.port import RunPort
 from tasks_app.loading import uncollected
 from tasks_app.runners.claude import processes
@@ -51,7 +51,7 @@ async def open_port(held: Held) -> RunPort:
     return RunPort(held, caller, last_seq=run.last_seq, grace_s=settings.GRACE_S if grace is None else float(grace))
 
 
-async def drive(held: Held, port: RunPort, place: Place | None = None) -> Held | None:
+async def drive(held: Held, port: RunPort, here: Here | None = None) -> Held | None:
     """Drive the run until it ends, parks or is lost; returns the run that was claimed to follow it in this place.
 
     Never raises: what cannot be settled is given back by its lease.
@@ -61,31 +61,31 @@ async def drive(held: Held, port: RunPort, place: Place | None = None) -> Held |
         if held.fence > 1:
             # before any takeover: whatever an earlier life left on this host must be gone, its shells included
             await processes.kill_run(held.id, below_fence=held.fence, term_s=0)
-        return (await _drive(held, port, place)).next
+        return (await _drive(held, port, here)).following
     except LeaseLost:
         logger.info("run %s: lost after %.1f s", held.id, time.monotonic() - started)
     except Exception:
         logger.exception("run %s: could not be driven", held.id)
-        return (await _give_up(held, place)).next
+        return (await _give_up(held, here)).following
     finally:
         await port.close()
     return None
 
 
-async def _drive(held: Held, port: RunPort, place: Place | None) -> Settled:
+async def _drive(held: Held, port: RunPort, here: Here | None) -> Settled:
     run = await db.call(runs.get, held.id)
     if (run.report or {}).get("status") == "completed":
         # an earlier life had reported and died before it could end: nothing is left to do but to remove its folder
         await db.call_aside(spec.remove_homes, held.id, upto=held.fence)
         ended = Outcome(OutcomeKind.ENDED, result=run.result)
-        return await db.call_aside(outcome.settle, held, ended, leaving_for=None, place=place)
+        return await db.call_aside(outcome.settle, held, ended, leaving_for=None, here=here)
     port.kept_files = await db.call_aside(dossier.begin, held.id, held.fence)
     if not port.kept_files:
         port.keep_ahead()
     minutes = run.team.limits.get("minutes")
     timekeeper = asyncio.create_task(_keep_time(held, port, float(minutes) * 60)) if minutes else None
     try:
-        return await _play(held, port, _runner(task_types.get(run.task.type).RUNNER), place)
+        return await _play(held, port, _runner(task_types.get(run.task.type).RUNNER), here)
     finally:
         if timekeeper is not None:
             timekeeper.cancel()
@@ -107,7 +107,7 @@ async def _keep_time(held: Held, port: RunPort, limit_s: float) -> None:
         await asyncio.sleep(max(left, LEAST_S))
 
 
-async def _play(held: Held, port: RunPort, runner: Runner, place: Place | None) -> Settled:
+async def _play(held: Held, port: RunPort, runner: Runner, here: Here | None) -> Settled:
     while True:
         prepared = await db.call(spec.build, held.id, held.fence)
         try:
@@ -118,12 +118,12 @@ async def _play(held: Held, port: RunPort, runner: Runner, place: Place | None) 
             await asyncio.shield(db.call(spec.release, prepared))
         if port.directive() is Directive.LOST:
             return Settled()
-        settled = await db.call_aside(outcome.settle, held, came, leaving_for=port.leaving_for, place=place)
+        settled = await db.call_aside(outcome.settle, held, came, leaving_for=port.leaving_for, here=here)
         if not settled.again:
             return settled
 
 
-async def _give_up(held: Held, place: Place | None) -> Settled:
+async def _give_up(held: Held, here: Here | None) -> Settled:
     """A fault of our own: the attempt fails in words instead of hanging until its lease runs out."""
     failed = Outcome(
         OutcomeKind.FAILED,
@@ -131,7 +131,7 @@ async def _give_up(held: Held, place: Place | None) -> Settled:
         "Crewdesk could not go on with this run because of a fault of its own. See the worker's log.",
     )
     try:
-        return await db.call_aside(outcome.settle, held, failed, leaving_for=None, place=place)
+        return await db.call_aside(outcome.settle, held, failed, leaving_for=None, here=here)
     except Exception:
         logger.exception("run %s: its failure could not be stored; its lease will run out", held.id)
         return Settled()

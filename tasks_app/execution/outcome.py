@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import transaction
 
 from tasks_app.domain import retry
 from tasks_app.domain.leases import CRASHES, DEATHS
 from tasks_app.domain.statuses import Reason, RunStatus
 from tasks_app.domain.text import cut, one_line
-from tasks_app.execution import dossier
+from tasks_app.execution import db, dossier
 from tasks_app.runners.port import Outcome, OutcomeKind
 from tasks_app.services import (
     agents,
@@ -37,12 +37,12 @@ HANDOVER_LIMIT = 4_000
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a life was driven: the worker that may have what begins after it, while its place is `free` for that."""
+class Here:
+    """The worker that drives a life. What begins after it may follow in its place, while the machine `has_room`."""
 
     worker: str
     host: str
-    free: Callable[[], bool]
+    has_room: Callable[[], bool]
 
 
 @dataclass(frozen=True)
@@ -50,14 +50,14 @@ class Settled:
     """What follows the end of a life: this run goes on at once (the report is asked for), or another one in its place."""
 
     again: bool = False
-    next: Held | None = None  # claimed already
+    following: Held | None = None  # claimed already
 
 
-def settle(held: Held, outcome: Outcome, *, leaving_for: Reason | None, place: Place | None = None) -> Settled:
+def settle(held: Held, outcome: Outcome, *, leaving_for: Reason | None, here: Here | None = None) -> Settled:
     """Write what came of this life; returns what follows.
 
     What the files say is found first, for git takes its time. Then all of it is one transaction under the team's lock, and with
-    it what may begin now, the first of that claimed for this `place`: each time that the lock is taken costs a wait for it.
+    it what may begin now, the first of that claimed for its place `here`: each time that the lock is taken costs a wait for it.
     """
     if outcome.kind is OutcomeKind.LOST:
         return Settled()
@@ -68,24 +68,24 @@ def settle(held: Held, outcome: Outcome, *, leaving_for: Reason | None, place: P
     write = _what(run, held, outcome, leaving_for)
     with transaction.atomic():
         write()
-        return Settled(next=_next(held, place))
+        return Settled(following=_following(held, here))
 
 
-def _next(held: Held, place: Place | None) -> Held | None:
-    """Give out what may begin now; returns what begins in this place.
+def _following(held: Held, here: Here | None) -> Held | None:
+    """Give out what may begin now; returns what follows in the place of this life.
 
     A fault in there is logged: it undoes nothing of this life, and a sweep ticks again.
     """
-    keep = place is not None and place.free()
+    keep = here is not None and here.has_room()
     try:
         with transaction.atomic():
             began = scheduling.give_out(held.team_id, keep=keep)
-            if not began or place is None or not keep:
+            if not began or here is None or not keep:
                 return None
-            return claims.follow(began[0], team_id=held.team_id, worker=place.worker, host=place.host)
-    except (OperationalError, InterfaceError):
-        raise  # the database is away: all of it is tried again
-    except Exception:
+            return claims.follow(began[0], team_id=held.team_id, worker=here.worker, host=here.host)
+    except Exception as error:
+        if db.is_away(error):
+            raise  # all of it is tried again
         logger.exception("run %s: what may begin after it could not be given out", held.id)
         return None
 

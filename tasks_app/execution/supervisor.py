@@ -19,7 +19,7 @@ from tasks_app.domain.leases import FENCE_OFF_S, HEARTBEAT_S, RENUDGE_S
 from tasks_app.execution import admission, ageing, backing, db, drive, oncall, rest, scratch
 from tasks_app.execution.claimer import Claimer
 from tasks_app.execution.environment import key_source
-from tasks_app.execution.outcome import Place
+from tasks_app.execution.outcome import Here
 from tasks_app.execution.port import RunPort
 from tasks_app.runners.port import Directive
 from tasks_app.services import claims, hosts, recovery, workers
@@ -41,10 +41,10 @@ class Supervisor:
         self.slots = slots
         self.on_room: Callable[[], None] = lambda: None  # told, on the loop, whenever a place has become free
         self._ports: dict[str, RunPort] = {}
-        self._places: set[str] = set()  # runs that take a place: being claimed, or driven
+        self._places: dict[object, str] = {}  # each place that is taken, and the run: being claimed, or driven
         self._ever = 0  # how many runs have taken a place
         self._claimer = Claimer(worker=self.name, host=self.host, room=self.room, begin=self._take_along, over=self._free)
-        self._place = Place(self.name, self.host, free=lambda: self._fitting() > 0)
+        self._here = Here(self.name, self.host, has_room=lambda: self._fitting() > 0)
         self._freed = asyncio.Event()
         self._hinted = asyncio.Event()  # something was said of a run that is driven here: the heart asks what
         self._siblings: set[str] = set()  # other workers of this host, as of the last sweep
@@ -113,25 +113,28 @@ class Supervisor:
 
     async def _run(self, run_id: str) -> None:
         """Claim and drive it, if there is a place."""
-        if run_id not in self._places and self.room():
-            self._places.add(run_id)
-            await self._keep_place(run_id, None)
+        if run_id not in self._places.values() and self.room():
+            await self._keep_place(self._take_place(run_id), None)
 
     def _take_along(self, held: Held) -> None:
         """A run was claimed without a nudge."""
-        self._places.add(held.id)
-        self._begin(self._keep_place(held.id, held))
+        self._begin(self._keep_place(self._take_place(held.id), held))
 
-    async def _keep_place(self, run_id: str, held: Held | None) -> None:
+    def _take_place(self, run_id: str) -> object:
+        """Take a place, which is whoever's takes it: a nudge may come for a run that is driven in another one."""
+        place = object()
+        self._places[place] = run_id
+        return place
+
+    async def _keep_place(self, place: object, held: Held | None) -> None:
         """Drive a run, and then, in its place, what its end has let begin: that needs no way through the broker."""
         self._ever += 1
         try:
-            held = held or await self._claimer.claim(run_id)
+            held = held or await self._claimer.claim(self._places[place])
             while held := await self._drive(held) if held else None:
-                self._places.remove(run_id)
-                self._places.add(run_id := held.id)
+                self._places[place] = held.id
         finally:
-            self._places.discard(run_id)
+            del self._places[place]
             self._free()
 
     def _free(self) -> None:
@@ -145,7 +148,7 @@ class Supervisor:
         try:
             if self._leaving:
                 port.direct(Directive.LEAVE)
-            return await drive.drive(held, port, self._place)
+            return await drive.drive(held, port, self._here)
         finally:
             self._ports.pop(held.id, None)
 

@@ -23,8 +23,9 @@ WORD = "\ue000key"
 class Compiled:
     """A query set that differs from call to call in its keys alone: whole numbers, lists of such or of words.
 
-    `make` is called once for each length of the lists, with what stands for the keys: a moment that it reads from a clock would
-    stay as it is for ever, so it must ask the database's (`DatabaseNow`). Raises ValueError where a key is not asked for.
+    `make` is called once, with what stands for the keys: a moment that it reads from a clock would stay as it is for ever, so it
+    must ask the database's (`DatabaseNow`). A list is filled up by its last one to a length of 1, 2, 4, 8, …, for each of which
+    `make` is called once: it must mean the same then, as it does to `in`. Raises ValueError where a key is not asked for.
     """
 
     def __init__(self, make: Callable[..., QuerySet[Any, Any]]) -> None:
@@ -43,6 +44,7 @@ class Compiled:
         return list(model._default_manager.raw(statement, given))
 
     def _statement(self, keys: Sequence[Key]) -> Statement:
+        keys = [_filled(key) for key in keys]
         shape = (connection.vendor, *(None if isinstance(key, int) else (len(key), *{type(one) for one in key}) for key in keys))
         statement, given = self._made.get(shape) or self._compose(shape, keys)
         meant = dict(zip(_flat(_stand_ins(keys)), _flat(keys), strict=True))
@@ -57,6 +59,12 @@ class Compiled:
             self._made.clear()
         self._made[shape] = statement, given
         return statement, given
+
+
+def _filled(key: Key) -> Key:
+    if isinstance(key, int) or not key:
+        return key
+    return cast(Key, [*key, *[key[-1]] * ((1 << (len(key) - 1).bit_length()) - len(key))])
 
 
 def _stand_ins(keys: Sequence[Key]) -> list[Key]:

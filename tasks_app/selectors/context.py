@@ -79,11 +79,11 @@ def of_team(team_id: int, *, sees: Collection[int] | None = None) -> list[Entry]
 def of_task(team_id: int, task_number: int) -> list[Entry]:
     """Return the entries that whoever works on the task may see, newest first.
 
-    All dependencies of the team are read for that only where something is not for everybody.
+    All dependencies of the team are read for that only where something is not for everybody. What is shared between the two
+    questions is for a later reader, where it is not for everybody.
     """
-    if not alive(team_id).filter(scope=Scope.TASK.value).exists():
-        return of_team(team_id)
-    return of_team(team_id, sees=sees(team_id, task_number))
+    some = alive(team_id).filter(scope=Scope.TASK.value).exists()
+    return of_team(team_id, sees=sees(team_id, task_number) if some else (task_number,))
 
 
 def seen_from(sees: Collection[int]) -> Q:

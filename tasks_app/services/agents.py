@@ -46,12 +46,12 @@ def may_take(agent: Agent, task: Task) -> bool:
     return agent.role == task.role if task.role else not is_lead(agent.role)
 
 
-def takes(agents: Sequence[int], roles: Sequence[str]) -> Q:
-    """Match the tasks that at least one of these agents `may_take`; `roles`: what `roles` says of them."""
-    return Q(assignee__in=agents) | Q(assignee=None, role__in=roles)
+def takes(agent_ids: Sequence[int], roles: Sequence[str]) -> Q:
+    """Match the tasks that at least one of these agents `may_take`; `roles`: their `roles_of`."""
+    return Q(assignee__in=agent_ids) | Q(assignee=None, role__in=roles)
 
 
-def roles(agents: Sequence[Agent]) -> list[str]:
+def roles_of(agents: Sequence[Agent]) -> list[str]:
     """Return the roles of these agents, sorted, with "" (a task for anybody) where one of them does such work."""
     return sorted({agent.role for agent in agents} | ({""} if any(not is_lead(agent.role) for agent in agents) else set()))
 

@@ -39,9 +39,8 @@ def finish(run_id: str, fence: int, ending: Ending) -> Run:
     """
     run = runs.get(run_id)
     events.lock(run.team_id)
-    runs.guard(run_id, fence, worked_s=worktime.until_now(), cost_due=False, **_terminal(ending, END_RUN))
-    if run.cost_due:  # who holds the run knew it: nobody else writes that
-        usage.note_partial_cost(run)
+    runs.guard(run_id, fence, worked_s=worktime.until_now(), **_terminal(ending, END_RUN))
+    usage.note_unreported_cost(run)
     with events.together(run.team_id):
         _settle(run, ending, actor=f"agent:{run.agent.name}")
     return run

@@ -73,9 +73,10 @@ def append_all(team_id: int, lines: Sequence[Line], *, team: rows.Changes | None
 
 @contextmanager
 def together(team_id: int) -> Iterator[None]:
-    """Append what the team's changes in here say at the end of it, by two statements. Nothing in here reads events.
+    """Append what the team's changes in here say at the end of it, by two statements, in the order in which it was said.
 
-    The caller holds the team's lock. Where it raises nothing is appended: its transaction is to be undone.
+    The caller holds the team's lock. Nothing in here reads events, changes the team's row with one, or undoes a part and goes on.
+    Where it raises nothing is appended: its transaction is to be undone.
     """
     lines: list[Line] = []
     token = _gathered.set((team_id, lines))

@@ -3,6 +3,7 @@
 import logging
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
@@ -45,7 +46,7 @@ from tasks_app.services import (
     tasks,
     teams,
 )
-from tasks_app.services.agents import may_take, roles, takes
+from tasks_app.services.agents import may_take, roles_of, takes
 
 logger = logging.getLogger(__name__)
 ASK_FIRST = {reason.value for reason in retry.UNCOUNTED | {Reason.AUTH, Reason.START_FAILED, Reason.REFUSED, Reason.BUDGET}}
@@ -62,7 +63,8 @@ def give_out(team_id: int, *, keep: bool = False) -> list[str]:
     """`tick` in a transaction of the caller.
 
     A team that is paused or stopped gets nothing, but what was its last task may have ended meanwhile.
-    `keep`: the caller has a place for the first of them and is to claim it, for no other worker is nudged for that one.
+    `keep`: the caller has a place for the first of them and is to claim it: nobody is nudged for that one, where it can be helped
+    (for the turn of a lead agent, and where one of many cannot start, somebody is; who comes second finds it taken).
     """
     team = events.lock(team_id)
     if team.status != TeamStatus.ACTIVE.value:
@@ -94,13 +96,13 @@ def _free(team_id: int) -> QuerySet[Agent]:
     return Agent.objects.filter(team_id=team_id, status=AgentStatus.ACTIVE.value).exclude(Exists(busy)).defer("handover")
 
 
-def _fitting(team_id: int, agents: Sequence[int], roles: Sequence[str], but: Sequence[int]) -> QuerySet[Task]:
-    """The ready tasks that one of these agents, who have these roles, may take: as many as there are agents."""
-    return queue.ready(team_id).filter(takes(agents, roles)).exclude(pk__in=but)[: len(agents)]
+@lru_cache(maxsize=64)
+def _fitting(most: int) -> Compiled:
+    """The first ready tasks of a team that some agents, who have some roles, may take, but for those with some keys."""
+    return Compiled(lambda team_id, ids, roles, but: queue.ready(team_id).filter(takes(ids, roles)).exclude(pk__in=but)[:most])
 
 
 _FREE = Compiled(_free)
-_FITTING = Compiled(_fitting)
 
 
 def _pairs(team: Team, free: list[Agent], *, most: int) -> list[tuple[Task, Agent]]:
@@ -111,8 +113,8 @@ def _pairs(team: Team, free: list[Agent], *, most: int) -> list[tuple[Task, Agen
     """
     pairs = list[tuple[Task, Agent]]()
     while free and len(pairs) < most:
-        agents, given = [agent.pk for agent in free], [task.pk for task, _ in pairs]
-        found = _FITTING.found(Task, team.pk, agents, roles(free), given)[: most - len(pairs)]
+        fitting = _fitting(min(len(free), most - len(pairs)))
+        found = fitting.found(Task, team.pk, [agent.pk for agent in free], roles_of(free), [task.pk for task, _ in pairs])
         if not found or (not pairs and overruns.holds(team, found)):
             break
         tried = _tried(found)

@@ -127,7 +127,7 @@ def _count_costs(run: Run, costs: Sequence[Cost]) -> Decimal:
 
 def note_unreported_cost(run: Run) -> None:
     """A life of the run is over: what its last turn has cost was never reported where it is still due, and is not guessed."""
-    if Run.objects.filter(pk=run.pk, cost_due=True).update(cost_due=False):
+    if rows.change(Run, {"id": run.pk, "cost_due": True}, rows.Changes({"cost_due": False})):
         note_partial_cost(run)
 
 

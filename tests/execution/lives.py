@@ -36,11 +36,11 @@ def settle(
     reason: Reason = Reason.DONE,
     *,
     leaving_for: Reason | None = None,
-    place: outcomes.Place | None = None,
+    here: outcomes.Here | None = None,
     **words: Any,
 ) -> Any:
     """Settle what came of the life."""
-    return outcomes.settle(held, Outcome(kind, reason, **words), leaving_for=leaving_for, place=place)
+    return outcomes.settle(held, Outcome(kind, reason, **words), leaving_for=leaving_for, here=here)
 
 
 def run_of(held: Held) -> Run:

@@ -9,13 +9,12 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from tasks_app.domain import retry
-from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.retry import MAX_RETRIES
 from tasks_app.domain.statuses import TRANSIENT, DecisionKind, Reason
 from tasks_app.execution import outcome
 from tasks_app.models import Agent, Decision, Run, Team
 from tasks_app.runners.port import OutcomeKind
-from tasks_app.services import actions, decisions, recovery, runs, scheduling, steps, tasks
+from tasks_app.services import actions, decisions, runs, scheduling, steps
 from tests.execution.lives import run_of, settle
 from tests.services import world
 
@@ -41,60 +40,6 @@ def test_a_reported_task_is_completed_with_its_evidence_and_summary(crew, held):
     assert Team.objects.get().ended_at is not None
 
 
-HERE = outcome.Place("w", "h", free=lambda: True)
-
-
-def reported(crew, held):
-    """A second task waits, and this life has done its own."""
-    tasks.create(crew.team.pk, tasks.Draft("Second", criteria=("It works.",), role="builder"), actor="system")
-    runs.report(held.id, held.fence, {"status": "completed", "evidence": {"It works.": "yes"}, "summary": "There."})
-
-
-def test_what_may_begin_after_it_is_claimed_for_its_place_by_the_commit_that_ends_it(crew, held, hints):
-    reported(crew, held)
-    found = settle(held, OutcomeKind.ENDED, place=HERE).next
-    run = Run.objects.get(pk=found.id)
-    assert (run.status, run.worker, run.host, run.fence) == ("running", "w", "h", 1)
-    assert (found.fence, found.task_id, found.agent_id) == (1, run.task_id, run.agent_id)
-    assert hints.nudges == []
-    told = [kind for kind in world.kinds(crew.team) if kind.startswith(("run.", "task."))]
-    assert told[-4:] == ["run.completed", "task.completed", "task.claimed", "run.started"]
-
-
-def test_where_there_is_no_place_others_are_nudged_for_it(crew, held, hints, django_capture_on_commit_callbacks):
-    reported(crew, held)
-    with django_capture_on_commit_callbacks(execute=True):
-        assert settle(held, OutcomeKind.ENDED).next is None
-    second = Run.objects.exclude(pk=held.id).get()
-    assert (second.status, hints.nudges) == ("pending", [second.pk])
-
-
-def test_a_fault_in_claiming_what_comes_next_leaves_it_to_the_sweep(crew, held, monkeypatch):
-    reported(crew, held)
-
-    def faulty(*_, **__):
-        raise RuntimeError("a fault of ours")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(outcome.claims, "follow", faulty)
-        assert settle(held, OutcomeKind.ENDED, place=HERE).next is None
-    assert (run_of(held).status, Run.objects.count()) == ("completed", 1)
-    assert len(scheduling.tick(crew.team.pk)) == 1
-
-
-def test_where_the_answer_to_the_commit_is_lost_what_it_has_claimed_goes_on_when_its_lease_is_over(crew, held):
-    """The worker tries again, sees that it holds the run no more, and knows of no other: nobody drives what it has claimed."""
-    reported(crew, held)
-    following = settle(held, OutcomeKind.ENDED, place=HERE).next
-    with pytest.raises(LeaseLost):
-        settle(held, OutcomeKind.ENDED, place=HERE)
-    assert (run_of(held).status, run_of(following).status) == ("completed", "running")
-    world.expire_lease(following.id)
-    recovery.sweep()
-    assert (run_of(following).status, run_of(following).fence) == ("pending", 1)
-    assert world.take(following.id).fence == 2
-
-
 def test_a_fault_in_giving_out_what_comes_next_undoes_nothing_of_what_came_of_the_life(crew, held, monkeypatch):
     runs.report(held.id, held.fence, {"status": "completed", "evidence": {"It works.": "yes"}, "summary": "There."})
 
@@ -103,7 +48,7 @@ def test_a_fault_in_giving_out_what_comes_next_undoes_nothing_of_what_came_of_th
         raise RuntimeError("a fault of ours")
 
     monkeypatch.setattr(outcome.scheduling, "give_out", faulty)
-    assert settle(held, OutcomeKind.ENDED).next is None
+    assert settle(held, OutcomeKind.ENDED).following is None
     assert (run_of(held).status, crew.task().status) == ("completed", "completed")
 
 

@@ -125,6 +125,41 @@ def test_where_another_teams_run_has_waited_longer_it_is_nudged_for_like_any_oth
     assert (state, len(nudges)) == (("pending", 0), 1)
 
 
+def test_a_nudge_for_what_follows_in_a_place_takes_and_leaves_one_of_its_own(worker, crew, monkeypatch):
+    """The turn of a lead agent is nudged for though a place is kept for it: the nudge may come before the place is named anew."""
+    claim, wanted, driven = claims.claim_all, threading.Event(), threading.Event()
+    reached = []
+
+    def nudging(run_id, **given):
+        found = follow(run_id, **given)
+        threading.Thread(target=worker.run, args=(run_id,)).start()
+        reached.append(wanted.wait(20))
+        return found
+
+    def late(ids, **given):
+        if Run.objects.filter(pk__in=ids, status="completed").exists() or len(worker._places) > 1:
+            wanted.set()
+            assert driven.wait(20)
+        return claim(ids, **given)
+
+    follow = claims.follow
+    monkeypatch.setattr(claims, "follow", nudging)
+    plays(reports("completed", evidence={"1": "yes"}), waits)
+    tasks.create(crew.team.pk, tasks.Draft("Second", criteria=("It works.",), role="builder"), actor="system")
+    Team.objects.update(limits={"parallel": 1})
+    worker.slots = 3
+    first, thread = nudged(worker, crew)
+    monkeypatch.setattr(claims, "claim_all", late)
+    until(lambda: Step.objects.exclude(run_id=first).exists())
+    driven.set()
+    until(lambda: len(worker._places) == 1)
+    assert reached == [True]
+    assert list(worker._places.values()) == list(worker._ports)
+    worker.leave().result(20)
+    thread.join(20)
+    assert Run.objects.exclude(pk=first).get().reason == "interrupted"
+
+
 def test_where_the_machine_has_no_room_any_more_others_are_nudged_for_what_follows(worker, crew, hints, monkeypatch):
     monkeypatch.setattr(worker, "_fitting", lambda: 0 if worker._ports else 9)
     state, nudges = after(worker, crew, hints)
@@ -141,7 +176,7 @@ def test_one_nudge_takes_along_what_else_is_due_as_far_as_there_are_places(worke
     thread = threading.Thread(target=worker.run, args=(ids[0],))
     thread.start()
     until(lambda: Step.objects.count() == 2)
-    assert (worker.room(), worker._places) == (0, set(ids[:2]))
+    assert (worker.room(), set(worker._places.values())) == (0, set(ids[:2]))
     assert Run.objects.get(pk=ids[2]).status == "pending"
     worker.leave().result(20)
     thread.join(20)

@@ -31,13 +31,13 @@ def test_one_that_does_not_ask_for_its_key_is_a_mistake():
         Compiled(lambda team, names: Task.objects.filter(team_id=team)).found(Task, 1, ["One", "Two"])
 
 
-def test_lists_of_numbers_and_of_words_are_keys_too_and_each_length_is_composed_once():
+def test_lists_of_numbers_and_of_words_are_keys_too_and_each_power_of_two_is_composed_once():
     made = []
 
     def those(team_id, numbers, titles):
         made.append((len(numbers), len(titles)))
         found = Task.objects.filter(team_id=team_id).exclude(number__in=numbers).filter(title__in=titles)
-        return found.order_by("-number").defer("description")[: len(titles)]
+        return found.order_by("-number").defer("description")
 
     compiled = Compiled(those)
     team = factories.TeamFactory()
@@ -47,6 +47,9 @@ def test_lists_of_numbers_and_of_words_are_keys_too_and_each_length_is_composed_
     assert compiled.found(Task, team.pk, [three.number], ["%s", "Two"]) == [two]
     assert compiled.found(Task, team.pk, [two.number], ["%s", "Two"]) == [three]
     assert made == [(0, 2), (1, 2)]
+    assert compiled.found(Task, team.pk, [], ["Two", "%s", "One"]) == [three, two, one]
+    assert compiled.found(Task, team.pk, [], ["Two", "%s", "no", "nor this"]) == [three, two]
+    assert made == [(0, 2), (1, 2), (0, 4)]
     [found] = compiled.found(Task, team.pk, [], ["%s"])
     assert (found.criteria, found.failed, found.created_at) == (["It works"], False, three.created_at)
     assert found.get_deferred_fields() == {"description"}
@@ -57,6 +60,6 @@ def test_more_shapes_than_are_kept_are_composed_again(monkeypatch):
     task = factories.TaskFactory()
     compiled = Compiled(lambda numbers: Task.objects.filter(number__in=numbers).values_list("pk"))
     for _ in range(2):
-        for length in (1, 2, 3, 4):
+        for length in (1, 2, 4, 8):
             assert compiled.rows([task.number, *range(1_000, 1_000 + length - 1)]) == [(task.pk,)]
             assert len(compiled._made) <= 2

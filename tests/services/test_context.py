@@ -132,6 +132,19 @@ def test_what_a_task_depends_on_is_read_only_where_something_is_not_for_everybod
 
 
 @pytest.mark.django_db
+def test_what_another_task_shares_with_few_while_it_is_looked_is_not_shown(monkeypatch):
+    crew = world.make(titles=("A", "B"))
+    read = reading.of_team
+
+    def late(team_id, **more):
+        share(crew.team, by=Writer("agent:ada", task_number=1), scope=Scope.TASK)
+        return read(team_id, **more)
+
+    monkeypatch.setattr(reading, "of_team", late)
+    assert reading.of_task(crew.team.pk, 2) == []
+
+
+@pytest.mark.django_db
 def test_a_name_of_a_task_that_one_may_not_see_is_not_written_over():
     crew = world.make(titles=("A", "B"))
     share(crew.team, by=Writer("agent:ada", task_number=1), scope=Scope.TASK)

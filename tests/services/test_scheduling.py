@@ -223,3 +223,10 @@ def test_a_failure_that_the_lead_was_asked_about_is_not_worked_out_again_at_each
     before = world.frozen(crew.team)
     assert _queries(crew.team) <= nothing
     assert world.frozen(crew.team) == before
+
+
+def test_a_tick_reads_no_more_tasks_than_there_are_places_for_though_many_agents_are_free():
+    crew = world.make(agents=5, titles=[f"T{n}" for n in range(9)], limits={"parallel": 2})
+    with CaptureQueriesContext(connection) as found:
+        assert len(scheduling.tick(crew.team.pk)) == 2
+    assert [one["sql"].rpartition(" ")[2] for one in found if "not_before" in one["sql"] and "LIMIT" in one["sql"]] == ["2"]
