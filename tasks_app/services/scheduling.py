@@ -1,12 +1,9 @@
 """Scheduling: which ready task goes to which agent, and what follows a failure. Idempotent; any process may tick."""
 
 import logging
-from collections import defaultdict
-from collections.abc import Collection, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from tasks_app.domain import retry
@@ -26,9 +23,7 @@ from tasks_app.domain.statuses import (
 from tasks_app.domain.text import cut
 from tasks_app.models import Agent, Decision, Run, Task, Team
 from tasks_app.selectors import queue
-from tasks_app.selectors.compiled import Compiled
 from tasks_app.selectors.places import parallel
-from tasks_app.selectors.written import OPEN_RUNS
 from tasks_app.services import (
     capacity,
     deciding,
@@ -37,6 +32,7 @@ from tasks_app.services import (
     events,
     glances,
     leading,
+    matching,
     messages,
     overruns,
     proofs,
@@ -46,7 +42,6 @@ from tasks_app.services import (
     tasks,
     teams,
 )
-from tasks_app.services.agents import may_take, roles_of, takes
 
 logger = logging.getLogger(__name__)
 ASK_FIRST = {reason.value for reason in retry.UNCOUNTED | {Reason.AUTH, Reason.START_FAILED, Reason.REFUSED, Reason.BUDGET}}
@@ -76,7 +71,7 @@ def give_out(team_id: int, *, keep: bool = False) -> list[str]:
     seen = glances.at(team_id)
     woken = _look_after(team) if seen.settles else None
     slots = parallel(team.limits) - (capacity.at_work(team_id, due=True) if seen.settles else seen.at_work)
-    started = _give(team, _pairs(team, _FREE.found(Agent, team_id), most=slots), keep=keep) if slots > 0 else []
+    started = _give(team, matching.pairs(team, most=slots), keep=keep) if slots > 0 else []
     if seen.settles or not seen.unfinished:
         _note_end(team)
     return [run.pk for run in (*started, *([woken] if woken else []))]
@@ -90,41 +85,6 @@ def _look_after(team: Team) -> Run | None:
     return leading.turn(team)
 
 
-def _free(team_id: int) -> QuerySet[Agent]:
-    """The agents that may be given a task: active ones that have none."""
-    busy = Run.objects.filter(team_id=team_id, agent_id=OuterRef("pk"), status__in=OPEN_RUNS)
-    return Agent.objects.filter(team_id=team_id, status=AgentStatus.ACTIVE.value).exclude(Exists(busy)).defer("handover")
-
-
-@lru_cache(maxsize=64)
-def _fitting(most: int) -> Compiled:
-    """The first ready tasks of a team that some agents, who have some roles, may take, but for those with some keys."""
-    return Compiled(lambda team_id, ids, roles, but: queue.ready(team_id).filter(takes(ids, roles)).exclude(pk__in=but)[:most])
-
-
-_FREE = Compiled(_free)
-
-
-def _pairs(team: Team, free: list[Agent], *, most: int) -> list[tuple[Task, Agent]]:
-    """Which task goes to which of the free agents: at most so many, in the order of the tasks.
-
-    Hundreds may be ready where one agent is free, so only as many are read as may be given, of those that a free agent may take;
-    where some of these want the same agent, those for the others are read after them.
-    """
-    pairs = list[tuple[Task, Agent]]()
-    while free and len(pairs) < most:
-        fitting = _fitting(min(len(free), most - len(pairs)))
-        found = fitting.found(Task, team.pk, [agent.pk for agent in free], roles_of(free), [task.pk for task, _ in pairs])
-        if not found or (not pairs and overruns.holds(team, found)):
-            break
-        tried = _tried(found)
-        for task in found:
-            if agent := choose(task, free, tried=tried[task.pk]):
-                free.remove(agent)
-                pairs.append((task, agent))
-    return pairs
-
-
 def _give(team: Team, pairs: Sequence[tuple[Task, Agent]], *, keep: bool) -> list[Run]:
     """All together; one that cannot start must not keep the others waiting, so where there is one they are given one by one."""
     if not pairs:
@@ -136,31 +96,6 @@ def _give(team: Team, pairs: Sequence[tuple[Task, Agent]], *, keep: bool) -> lis
             logger.warning("%s cannot start: %s", pairs[0][0].label, refused.message)
             return []
     return [run for pair in pairs for run in _give(team, [pair], keep=False)]
-
-
-def suitable(task: Task, agents: Sequence[Agent], *, tried: Collection[int]) -> list[Agent]:
-    """Agents that may do the task, best first: its assignee; else its role, or anybody but the lead agent.
-
-    Those who have not `tried` it yet (ids) come first.
-    """
-    fitting = [a for a in agents if may_take(a, task)]
-    return sorted(fitting, key=lambda a: (a.pk in tried, a.used_tokens, a.position))
-
-
-def choose(task: Task, free: Sequence[Agent], *, tried: Collection[int]) -> Agent | None:
-    """The free agent that gets the task, or None."""
-    found = suitable(task, free, tried=tried)
-    return found[0] if found else None
-
-
-def _tried(ready: Sequence[Task]) -> dict[int, set[int]]:
-    """Who has failed at each of these tasks: task id → ids of agents."""
-    tried: dict[int, set[int]] = defaultdict(set)
-    if open_to_all := [task.pk for task in ready if not task.assignee_id]:
-        failed = Run.objects.filter(task_id__in=open_to_all, status=RunStatus.FAILED.value)
-        for task_id, agent_id in failed.values_list("task_id", "agent_id"):
-            tried[task_id].add(agent_id)
-    return tried
 
 
 def _stop_cancelled(team_id: int) -> None:

@@ -10,7 +10,7 @@ from tasks_app.domain.errors import Conflict
 from tasks_app.domain.statuses import Reason
 from tasks_app.models import Agent, Event, Run, Task, Team
 from tasks_app.selectors import queue
-from tasks_app.services import actions, recovery, runs, scheduling, steps, tasks
+from tasks_app.services import actions, matching, recovery, runs, scheduling, steps, tasks
 from tests import factories
 from tests.services import world
 from tests.services.failing import fail, fail_for_good, open_run, take_any
@@ -208,7 +208,7 @@ def test_whom_a_tick_gives_tasks_is_what_looking_at_all_ready_tasks_in_order_giv
         Task.objects.filter(pk=task.pk).update(role=role, assignee=assignee, priority=chance.randint(0, 2))
     free, wanted = list(Agent.objects.filter(team=crew.team)), []
     for task in queue.ready(crew.team.pk):
-        if len(wanted) < crew.team.limits["parallel"] and (agent := scheduling.choose(task, free, tried=())):
+        if len(wanted) < crew.team.limits["parallel"] and (agent := matching.choose(task, free, tried=())):
             free.remove(agent)
             wanted.append((task.number, agent.name))
     scheduling.tick(crew.team.pk)
