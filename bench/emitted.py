@@ -11,6 +11,7 @@ from tasks_app.domain.leases import HEARTBEAT_S
 from tasks_app.domain.statuses import StepKind
 from tasks_app.execution import db
 from tasks_app.execution.port import RunPort
+from tasks_app.execution.recorder import Recorder
 from tasks_app.models import Agent
 from tasks_app.runners.port import StepDraft
 from tasks_app.services import workers
@@ -20,7 +21,8 @@ from tasks_app.tools.base import Caller
 
 async def serve(team: Crew, names: dict[int, str], period_s: float) -> None:
     """Answer the lines of standard input until it ends."""
-    ports = [_port(each, names[each.agent_id]) for each in team.held]
+    recorder = Recorder()
+    ports = [_port(each, names[each.agent_id], recorder) for each in team.held]
     numbers = dict.fromkeys((names[each.agent_id] for each in team.held), 0)
     beating = asyncio.create_task(_beat(team))
     while line := await asyncio.to_thread(sys.stdin.readline):
@@ -40,8 +42,9 @@ async def _beat(team: Crew) -> None:
         await asyncio.sleep(HEARTBEAT_S)
 
 
-def _port(held: Held, name: str) -> RunPort:
-    return RunPort(held, Caller(held.id, held.fence, held.team_id, held.agent_id, name, held.task_id, 1), last_seq=0, grace_s=1)
+def _port(held: Held, name: str, recorder: Recorder) -> RunPort:
+    caller = Caller(held.id, held.fence, held.team_id, held.agent_id, name, held.task_id, 1)
+    return RunPort(held, caller, last_seq=0, grace_s=1, recorder=recorder)
 
 
 async def _say(port: RunPort, numbers: dict[str, int], period_s: float, until: float, place: int) -> None:

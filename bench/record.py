@@ -17,6 +17,7 @@ from bench.report import Goal, Report
 from tasks_app import wake
 from tasks_app.domain.statuses import StepKind
 from tasks_app.execution.port import RunPort
+from tasks_app.execution.recorder import Recorder
 from tasks_app.models import Event, Step, Team
 from tasks_app.runners.port import StepDraft, Usage
 from tasks_app.services import steps
@@ -50,7 +51,8 @@ def run(place: Place, options: argparse.Namespace) -> Report:
 async def _rates(team: Crew, *, seconds: float, rounds: int) -> tuple[list[float], int]:
     heard = asyncio.create_task(_listen())
     await asyncio.sleep(0.2)
-    ports = [RunPort(each, _caller(each), last_seq=0, grace_s=1) for each in team.held]
+    recorder = Recorder()
+    ports = [RunPort(each, _caller(each), last_seq=0, grace_s=1, recorder=recorder) for each in team.held]
     rates = []
     for _ in range(rounds):
         before, begun = await asyncio.to_thread(_stored), time.monotonic()

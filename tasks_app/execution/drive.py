@@ -16,6 +16,7 @@ from tasks_app.domain.statuses import Reason
 from tasks_app.execution import db, dossier, outcome, spec
 from tasks_app.execution.outcome import Here, Settled
 from tasks_app.execution.port import RunPort
+from tasks_app.execution.recorder import Recorder
 from tasks_app.loading import uncollected
 from tasks_app.runners.claude import processes
 from tasks_app.runners.port import Directive, Outcome, OutcomeKind, Runner
@@ -43,12 +44,13 @@ async def load_runners() -> None:
             await asyncio.to_thread(import_module, path.rpartition(".")[0])
 
 
-async def open_port(held: Held) -> RunPort:
-    """Return the port of this life."""
+async def open_port(held: Held, recorder: Recorder | None = None) -> RunPort:
+    """Return the port of this life, which stores its steps by `recorder`, that of all runs of its worker."""
     run = await db.call(runs.get, held.id)
     caller = Caller(held.id, held.fence, held.team_id, held.agent_id, run.agent.name, held.task_id, run.task.number)
     grace = run.team.limits.get("grace_s")
-    return RunPort(held, caller, last_seq=run.last_seq, grace_s=settings.GRACE_S if grace is None else float(grace))
+    grace_s = settings.GRACE_S if grace is None else float(grace)
+    return RunPort(held, caller, last_seq=run.last_seq, grace_s=grace_s, recorder=recorder)
 
 
 async def drive(held: Held, port: RunPort, here: Here | None = None) -> Held | None:

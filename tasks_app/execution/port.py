@@ -14,10 +14,12 @@ from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.leases import LOOK_S
 from tasks_app.domain.statuses import Reason, StepKind
 from tasks_app.execution import db, dossier, proving, waiting
+from tasks_app.execution.recorder import Recorder
 from tasks_app.execution.session_store import DatabaseSessionStore
 from tasks_app.runners.port import Answer, Ask, Directive, StepDraft
-from tasks_app.services import budgets, checkpoints, decisions, messages, runs, steps
+from tasks_app.services import budgets, checkpoints, decisions, messages, runs
 from tasks_app.services.runs import Held
+from tasks_app.services.steps import Batch
 from tasks_app.tools import registry
 from tasks_app.tools.base import Caller
 
@@ -36,7 +38,7 @@ QUEUE = 500
 class RunPort:
     """Implements `runners.port.Port` on the services. One per life; every write carries its fence."""
 
-    def __init__(self, held: Held, caller: Caller, *, last_seq: int, grace_s: float) -> None:
+    def __init__(self, held: Held, caller: Caller, *, last_seq: int, grace_s: float, recorder: Recorder | None = None) -> None:
         self.held = held
         self.poked = asyncio.Event()  # set by hints; whoever waits looks again
         self.closed = False
@@ -47,6 +49,7 @@ class RunPort:
         self.kept_files = ""  # the snapshot that the attempt's first prompt is given on
         self._caller = caller
         self._seq = last_seq
+        self._recorder = recorder or Recorder()
         self._grace_s = grace_s
         self._queue: asyncio.Queue[StepDraft] = asyncio.Queue(QUEUE)
         self._idle = asyncio.Event()
@@ -117,7 +120,7 @@ class RunPort:
     async def _store_batch(self, batch: list[StepDraft]) -> None:
         if self._directive is Directive.LOST:
             return
-        recorded = await db.in_line(steps.record, self.held.id, self.held.fence, after=self._seq, drafts=batch)
+        recorded = await self._recorder.record(self.held.team_id, Batch(self.held.id, self.held.fence, self._seq, batch))
         self._seq = recorded.last
         if recorded.budget is not None:
             await self._brake(recorded.budget)

@@ -21,6 +21,7 @@ from tasks_app.execution.claimer import Claimer
 from tasks_app.execution.environment import key_source
 from tasks_app.execution.outcome import Here
 from tasks_app.execution.port import RunPort
+from tasks_app.execution.recorder import Recorder
 from tasks_app.runners.port import Directive
 from tasks_app.services import claims, hosts, recovery, workers
 from tasks_app.services.runs import Held
@@ -45,6 +46,7 @@ class Supervisor:
         self._ever = 0  # how many runs have taken a place
         self._claimer = Claimer(worker=self.name, host=self.host, room=self.room, begin=self._take_along, over=self._free)
         self._here = Here(self.name, self.host, has_room=lambda: self._fitting() > 0)
+        self._recorder = Recorder()
         self._freed = asyncio.Event()
         self._hinted = asyncio.Event()  # something was said of a run that is driven here: the heart asks what
         self._siblings: set[str] = set()  # other workers of this host, as of the last sweep
@@ -143,7 +145,7 @@ class Supervisor:
         self.on_room()
 
     async def _drive(self, held: Held) -> Held | None:
-        port = await drive.open_port(held)
+        port = await drive.open_port(held, self._recorder)
         self._ports[held.id] = port
         try:
             if self._leaving:

@@ -99,7 +99,7 @@ def add_server_usage(usd: Decimal) -> None:
 def spend(run: Run, spent: Spent) -> rows.Changes:
     """Add what a run used to its task and, what a real one cost, to the server's day; returns what the team's row grows by.
 
-    `run` is `rows.locked`: it, its task and its team then say what is used now.
+    `run` is `rows.recorded`: it, its task and its team then say what is used now.
     """
     tokens, usd = spent.tokens.total, spent.usd
     rows.change(Task, {"id": run.task_id}, rows.Changes(add={"used_tokens": tokens, "used_usd": usd}))
@@ -112,7 +112,7 @@ def spend(run: Run, spent: Spent) -> rows.Changes:
 
 
 def stand(run: Run) -> Reading:
-    """Return the tightest limit of a run that is `rows.locked`."""
+    """Return the tightest limit of a run that is `rows.recorded`."""
     return _tightest(_limits(run))
 
 

@@ -14,7 +14,6 @@ from typing import Any
 from django.db import DEFAULT_DB_ALIAS, connection, models
 from django.db.models.functions import Now
 
-from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.statuses import DecisionStatus
 from tasks_app.models import Agent, CrewCall, Decision, Run, Task, Team
 from tasks_app.models.teams import LARGE
@@ -54,18 +53,17 @@ TEAM: Shape = ((Team, ALL),)
 ASKED: Shape = ((Decision, ALL), (Team, ALL), (Task, ALL), (Run, ALL), (Agent, ALL))
 
 
-def locked(run_id: str) -> Run:
-    """Return a run with `task` and `team`, the team's row locked until the commit; of each only the columns above.
-
-    Raises `LeaseLost` where there is no such run.
-    """
+def lock_team_of(run_id: str) -> None:
+    """Lock the row of a run's team until the commit; nothing where there is none."""
     if connection.features.has_select_for_update:  # on SQLite the transaction itself is the lock
         with connection.cursor() as cursor:
             cursor.execute(_locking(), [run_id])
-    run: Run | None = _one(STEP, run_id)
-    if run is None:
-        raise LeaseLost(f"Run {run_id} does not exist any more.")
-    return run
+
+
+def recorded(run_id: str) -> Run | None:
+    """Return a run with `task` and `team`, of each only the columns above; None where there is none. Its team is locked."""
+    found: Run | None = _one(STEP, run_id)
+    return found
 
 
 def run(run_id: str) -> Run | None:

@@ -1,7 +1,8 @@
 """Steps: what a run did, recorded in one transaction with its usage and its event, guarded by the fence."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
@@ -28,25 +29,81 @@ class Recorded:
     budget: budgets.Reading | None
 
 
+@dataclass(frozen=True)
+class Batch:
+    """Steps of one life of a run that follow its step `after`."""
+
+    run_id: str
+    fence: int
+    after: int
+    drafts: Sequence[StepDraft]
+
+    @property
+    def last(self) -> int:
+        """The number of the last of them."""
+        return self.after + len(self.drafts)
+
+
+@dataclass
+class _Said:
+    """What batches of one team have said, for the one change of its row."""
+
+    lines: list[events.Line] = field(default_factory=list)
+    put: dict[str, Any] = field(default_factory=dict)
+    add: Counter[str] = field(default_factory=Counter)
+
+    def spend(self, changes: rows.Changes) -> None:
+        """Let the team's row change so, too."""
+        self.put |= changes.put
+        self.add.update(changes.add)
+
+
 def record(run_id: str, fence: int, *, after: int, drafts: Sequence[StepDraft]) -> Recorded:
     """Record the steps that follow step `after`.
 
     The guard, the steps, their usage and their event are one commit of a constant number of queries. Repeating a call whose
     commit was not seen changes nothing. Raises `LeaseLost` where the run belongs to another life.
     """
-    made = [_row(run_id, fence, after + n, draft) for n, draft in enumerate(drafts, 1)]  # before the lock: masking takes time
-    now, last = _now_text(drafts), after + len(drafts)
+    [found] = record_all([Batch(run_id, fence, after, drafts)])
+    if isinstance(found, LeaseLost):
+        raise found
+    return found
+
+
+def record_all(batches: Sequence[Batch]) -> list[Recorded | LeaseLost]:
+    """`record` of runs of one team, each of them once, in one commit; returns in their order what `record` returns or raises.
+
+    A batch of a life that is over changes nothing, and the others are stored. Any other error undoes them all.
+    """
+    made = [(_rows(batch), _now_text(batch.drafts)) for batch in batches]  # before the lock: masking takes time
     with transaction.atomic():
-        run = rows.locked(run_id)  # always the team first, then the run: one order of locks, no deadlock
-        if (run.fence, run.status) != (fence, RunStatus.RUNNING.value) or run.last_seq not in (after, last):
-            raise LeaseLost(f"Run {run_id} belongs to another worker now.")
-        if run.last_seq == after:
-            _record(run, drafts, made, now)
-        used = any(draft.usage or draft.cost for draft in drafts)
-        return Recorded(last, budgets.stand(run) if used else None)
+        rows.lock_team_of(batches[0].run_id)  # always the team first, then the run: one order of locks, no deadlock
+        said, team, found = _Said(), None, list[Recorded | LeaseLost]()
+        for batch, (steps, now) in zip(batches, made, strict=True):
+            run = rows.recorded(batch.run_id)
+            if run is None or not _may_follow(run, batch):
+                found.append(LeaseLost(f"Run {batch.run_id} belongs to another worker now."))
+                continue
+            run.team = team = team or run.team  # what the batches before have used is used
+            if run.last_seq == batch.after:
+                _record(run, batch.drafts, steps, now, said)
+            used = any(draft.usage or draft.cost for draft in batch.drafts)
+            found.append(Recorded(batch.last, budgets.stand(run) if used else None))
+        if team is not None and said.lines:
+            events.append_all(team.pk, said.lines, team=rows.Changes(said.put, said.add))
+    return found
 
 
-def _record(run: Run, drafts: Sequence[StepDraft], made: Sequence[Step], now: str) -> None:
+def _rows(batch: Batch) -> list[Step]:
+    return [_row(batch.run_id, batch.fence, batch.after + n, draft) for n, draft in enumerate(batch.drafts, 1)]
+
+
+def _may_follow(run: Run, batch: Batch) -> bool:
+    held = (run.fence, run.status) == (batch.fence, RunStatus.RUNNING.value)
+    return held and run.last_seq in (batch.after, batch.last)
+
+
+def _record(run: Run, drafts: Sequence[StepDraft], made: Sequence[Step], now: str, said: _Said) -> None:
     after, last = run.last_seq, run.last_seq + len(drafts)
     spent, reading = usage.count(run, drafts), _context(run, drafts)
     held = {"id": run.pk, "fence": run.fence, "status": run.status, "last_seq": after}
@@ -62,8 +119,9 @@ def _record(run: Run, drafts: Sequence[StepDraft], made: Sequence[Step], now: st
     if spent or reading:  # few steps change a figure, and all that shows figures would be drawn again for each of them
         names |= {keys.agent(run.agent_id), keys.task(run.task_id), keys.team(run.team_id)}
     data = {"first": after + 1, "last": last}
-    team = budgets.spend(run, spent) if spent else None
-    events.append(run.team_id, EventKind.RUN_STEPS, keys=names, run_id=run.pk, agent_id=run.agent_id, data=data, team=team)
+    if spent:
+        said.spend(budgets.spend(run, spent))
+    said.lines.append(events.Line(EventKind.RUN_STEPS, keys=names, run_id=run.pk, agent_id=run.agent_id, data=data))
 
 
 def _of_run(run: Run, drafts: Sequence[StepDraft], spent: Spent, reading: context.Reading | None) -> dict[str, Any]:

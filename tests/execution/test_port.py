@@ -9,7 +9,7 @@ from django.db import connection, transaction
 
 from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.statuses import Reason, StepKind
-from tasks_app.execution import port
+from tasks_app.execution import port, recorder
 from tasks_app.models import Checkpoint, Decision, Run, Step, Team
 from tasks_app.runners.port import Directive, StepDraft
 from tasks_app.services import events, messages, runs
@@ -242,7 +242,7 @@ def test_steps_that_cannot_be_stored_end_this_life_instead_of_being_lost_in_sile
     def broken(*_, **__):
         raise ValueError("a fault of ours")
 
-    monkeypatch.setattr(port.steps, "record", broken)
+    monkeypatch.setattr(recorder.steps, "record_all", broken)
 
     async def work(port):
         await port.emit([say()])
