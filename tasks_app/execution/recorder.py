@@ -6,6 +6,7 @@ take it two hundred times a second (docs/performance.md).
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Sequence
 from contextlib import suppress
 
 from tasks_app.execution import db
@@ -14,43 +15,79 @@ from tasks_app.services.steps import Batch, Recorded
 
 MOST = 16
 """Batches of one transaction: whatever else wants the team's lock waits for all of them."""
-Asked = tuple[Batch, "asyncio.Future[Recorded]"]
+MOST_STEPS = 500
+"""Steps of one transaction, unless one batch alone has more: what a port may have queued while the database was away."""
+Entry = tuple[Batch, "asyncio.Future[Recorded]"]
+"""A batch that waits, and where its answer is awaited."""
 
 
 class Recorder:
     """Stores the steps of all runs of one event loop; of each team one transaction after another."""
 
     def __init__(self) -> None:
-        self._waiting: dict[int, list[Asked]] = defaultdict(list)
-        self._works: dict[int, asyncio.Task[None]] = {}
+        self._waiting: dict[int, list[Entry]] = defaultdict(list)
+        self._writers: dict[int, asyncio.Task[None]] = {}
 
     async def record(self, team_id: int, batch: Batch) -> Recorded:
         """Store the steps of a run of that team; as `steps.record`, with its errors."""
         answer: asyncio.Future[Recorded] = asyncio.get_running_loop().create_future()
         self._waiting[team_id].append((batch, answer))
-        if team_id not in self._works:
-            self._works[team_id] = asyncio.create_task(self._work(team_id))
+        if team_id not in self._writers:
+            self._writers[team_id] = asyncio.create_task(self._write(team_id))
         return await answer
 
-    async def _work(self, team_id: int) -> None:
+    async def _write(self, team_id: int) -> None:
         try:
-            while waiting := [asked for asked in self._waiting.pop(team_id, []) if not asked[1].cancelled()]:
-                now, later = waiting[:MOST], waiting[MOST:]
-                if later:
-                    self._waiting[team_id] = later
-                await self._store(now)
+            while waiting := _awaited(self._waiting.pop(team_id, [])):
+                count = _fitting(waiting)
+                if waiting[count:]:
+                    self._waiting[team_id] = waiting[count:]
+                await self._store(waiting[:count])
         finally:
-            del self._works[team_id]
+            del self._writers[team_id]
 
-    async def _store(self, asked: list[Asked]) -> None:
+    async def _store(self, entries: list[Entry]) -> None:
         try:
-            found: list[Recorded | Exception] = [*await db.in_line(steps.record_all, [batch for batch, _ in asked])]
+            found = await db.in_line(steps.record_all, [batch for batch, _ in entries])
         except Exception as error:
-            if len(asked) > 1 and not db.is_away(error):
-                for one in asked:  # whose fault it is, only it has
-                    await self._store([one])
-                return
-            found = [error] * len(asked)
-        for (_, answer), came in zip(asked, found, strict=True):
-            with suppress(asyncio.InvalidStateError):  # whoever asked was cancelled
-                answer.set_exception(came) if isinstance(came, Exception) else answer.set_result(came)
+            if len(entries) == 1 or db.is_away(error):
+                _answer(entries, [error] * len(entries))
+            else:
+                await self._store_apart(entries)
+        else:
+            _answer(entries, found)
+
+    async def _store_apart(self, entries: list[Entry]) -> None:
+        """One by one: whose fault it is, only it has. Where the database goes away meanwhile, nobody waits for it anew."""
+        while entries := _awaited(entries):
+            try:
+                found: Sequence[Recorded | Exception] = await db.in_line(steps.record_all, [entries[0][0]])
+            except Exception as error:
+                if db.is_away(error):
+                    _answer(entries, [error] * len(entries))
+                    return
+                found = [error]
+            _answer(entries[:1], found)
+            entries = entries[1:]
+
+
+def _awaited(entries: list[Entry]) -> list[Entry]:
+    """Those whose port has not been closed."""
+    return [entry for entry in entries if not entry[1].done()]
+
+
+def _fitting(entries: list[Entry]) -> int:
+    """How many of them one transaction takes, at least one."""
+    count, size = 0, 0
+    for batch, _ in entries[:MOST]:
+        size += len(batch.drafts)
+        if count and size > MOST_STEPS:
+            break
+        count += 1
+    return count
+
+
+def _answer(entries: Sequence[Entry], found: Sequence[Recorded | Exception]) -> None:
+    for (_, answer), came in zip(entries, found, strict=True):
+        with suppress(asyncio.InvalidStateError):  # its port was closed meanwhile
+            answer.set_exception(came) if isinstance(came, Exception) else answer.set_result(came)

@@ -97,14 +97,12 @@ def add_server_usage(usd: Decimal) -> None:
 
 
 def spend(run: Run, spent: Spent) -> rows.Changes:
-    """Add what a run used to its task and, what a real one cost, to the server's day; returns what the team's row grows by.
+    """Add what a run used to its task; returns what the team's row grows by. (`add_server_usage` is for what a real one cost.)
 
     `run` is `rows.recorded`: it, its task and its team then say what is used now.
     """
     tokens, usd = spent.tokens.total, spent.usd
     rows.change(Task, {"id": run.task_id}, rows.Changes(add={"used_tokens": tokens, "used_usd": usd}))
-    if usd and not run.team.rehearsal:
-        add_server_usage(usd)
     for row in (run.task, run.team):
         row.used_tokens, row.used_usd = row.used_tokens + tokens, row.used_usd + usd
     known = {"cost_known": True} if spent.cost_known else {}

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
@@ -15,7 +16,7 @@ from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import RunStatus, StepKind
 from tasks_app.domain.text import clean, clean_json, mask_json, mask_secrets, one_line
-from tasks_app.models import Run, Step
+from tasks_app.models import Run, Step, Team
 from tasks_app.runners.port import StepDraft
 from tasks_app.services import agents, budgets, events, keys, rows, runs, usage
 from tasks_app.services.usage import Spent
@@ -46,16 +47,27 @@ class Batch:
 
 @dataclass
 class _Said:
-    """What batches of one team have said, for the one change of its row."""
+    """What batches of one team have said: its events, what its row changes by, and what the server's day has cost more."""
 
+    team: Team | None = None
     lines: list[events.Line] = field(default_factory=list)
     put: dict[str, Any] = field(default_factory=dict)
     add: Counter[str] = field(default_factory=Counter)
+    usd: Decimal = usage.ZERO
 
-    def spend(self, changes: rows.Changes) -> None:
-        """Let the team's row change so, too."""
+    def spend(self, run: Run, spent: Spent) -> None:
+        """A run has used something."""
+        changes = budgets.spend(run, spent)
         self.put |= changes.put
         self.add.update(changes.add)
+        self.usd += usage.ZERO if run.team.rehearsal else spent.usd
+
+    def say(self) -> None:
+        """Write it. The row of the server's day, which all teams share, is the last that is locked."""
+        if self.usd:
+            budgets.add_server_usage(self.usd)
+        if self.team is not None and self.lines:
+            events.append_all(self.team.pk, self.lines, team=rows.Changes(self.put, self.add))
 
 
 def record(run_id: str, fence: int, *, after: int, drafts: Sequence[StepDraft]) -> Recorded:
@@ -73,25 +85,29 @@ def record(run_id: str, fence: int, *, after: int, drafts: Sequence[StepDraft]) 
 def record_all(batches: Sequence[Batch]) -> list[Recorded | LeaseLost]:
     """`record` of runs of one team, each of them once, in one commit; returns in their order what `record` returns or raises.
 
-    A batch of a life that is over changes nothing, and the others are stored. Any other error undoes them all.
+    A batch of a life that is over changes nothing, and the others are stored. What raises undoes them all.
     """
-    made = [(_rows(batch), _now_text(batch.drafts)) for batch in batches]  # before the lock: masking takes time
+    made = {batch.run_id: (_rows(batch), _now_text(batch.drafts)) for batch in batches}  # before the lock: masking takes time
+    said, held = _Said(), dict[str, Run]()
     with transaction.atomic():
-        rows.lock_team_of(batches[0].run_id)  # always the team first, then the run: one order of locks, no deadlock
-        said, team, found = _Said(), None, list[Recorded | LeaseLost]()
-        for batch, (steps, now) in zip(batches, made, strict=True):
+        rows.lock_team_of(batches[0].run_id)  # always the team first, then the runs, these in the order of the heartbeat:
+        for batch in sorted(batches, key=lambda batch: batch.run_id):  # one order of locks, no deadlock
             run = rows.recorded(batch.run_id)
             if run is None or not _may_follow(run, batch):
-                found.append(LeaseLost(f"Run {batch.run_id} belongs to another worker now."))
                 continue
-            run.team = team = team or run.team  # what the batches before have used is used
+            run.team = said.team = said.team or run.team  # what one of them uses all of them have used
             if run.last_seq == batch.after:
-                _record(run, batch.drafts, steps, now, said)
-            used = any(draft.usage or draft.cost for draft in batch.drafts)
-            found.append(Recorded(batch.last, budgets.stand(run) if used else None))
-        if team is not None and said.lines:
-            events.append_all(team.pk, said.lines, team=rows.Changes(said.put, said.add))
-    return found
+                _record(run, batch.drafts, *made[batch.run_id], said)
+            held[batch.run_id] = run
+        said.say()
+        return [_recorded(batch, held.get(batch.run_id)) for batch in batches]
+
+
+def _recorded(batch: Batch, run: Run | None) -> Recorded | LeaseLost:
+    if run is None:
+        return LeaseLost(f"Run {batch.run_id} belongs to another worker now.")
+    used = any(draft.usage or draft.cost for draft in batch.drafts)
+    return Recorded(batch.last, budgets.stand(run) if used else None)
 
 
 def _rows(batch: Batch) -> list[Step]:
@@ -120,7 +136,7 @@ def _record(run: Run, drafts: Sequence[StepDraft], made: Sequence[Step], now: st
         names |= {keys.agent(run.agent_id), keys.task(run.task_id), keys.team(run.team_id)}
     data = {"first": after + 1, "last": last}
     if spent:
-        said.spend(budgets.spend(run, spent))
+        said.spend(run, spent)
     said.lines.append(events.Line(EventKind.RUN_STEPS, keys=names, run_id=run.pk, agent_id=run.agent_id, data=data))
 
 

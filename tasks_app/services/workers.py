@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import psutil
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from tasks_app.domain.leases import LEASE_S
@@ -40,10 +40,16 @@ def register(name: str, *, host: str, slots: int, has_key: bool) -> None:
 
 
 def heartbeat(name: str, *, held: Mapping[str, int]) -> dict[str, Directive]:
-    """Renew the leases of everything this worker holds (run id → fence) by one UPDATE; answer what each run is to do."""
+    """Renew the leases of everything this worker holds (run id → fence) by one UPDATE; answer what each run is to do.
+
+    The runs are locked in the order of their ids, as `steps.record_all` does: each waits for the other at most once.
+    """
     Worker.objects.filter(name=name).update(seen_at=DatabaseNow())
     mine_now = Run.objects.filter(worker=name, status=RunStatus.RUNNING.value, pk__in=list(held))
-    mine_now.update(worked_s=worktime.until_now(), lease_until=DatabaseNow() + LEASE_S)
+    with transaction.atomic():
+        if connection.features.has_select_for_update:
+            list(mine_now.order_by("pk").select_for_update(no_key=True).values_list("pk"))
+        mine_now.update(worked_s=worktime.until_now(), lease_until=DatabaseNow() + LEASE_S)
     rows = Run.objects.filter(pk__in=list(held), status=RunStatus.RUNNING.value, worker=name).values_list(
         "pk", "fence", "stop_asked_at"
     )

@@ -7,8 +7,10 @@ import pytest
 from django.db import OperationalError
 
 from tasks_app.domain.errors import LeaseLost
+from tasks_app.domain.statuses import StepKind
 from tasks_app.execution import recorder
 from tasks_app.execution.recorder import Recorder
+from tasks_app.runners.port import StepDraft
 from tasks_app.services.steps import Batch, Recorded
 
 
@@ -42,17 +44,19 @@ def stored(monkeypatch: pytest.MonkeyPatch) -> Stored:
     return found
 
 
-def batch(name: str) -> Batch:
-    return Batch(name, 1, 0, [])
+def batch(name: str, steps: int = 0) -> Batch:
+    return Batch(name, 1, 0, [StepDraft(StepKind.SAID, "x")] * steps)
 
 
-async def after_the_first(stored: Stored, *names: str, team: int = 1) -> tuple[Recorder, list["asyncio.Task[Recorded]"]]:
+async def after_the_first(
+    stored: Stored, *names: str, team: int = 1, steps: int = 0
+) -> tuple[Recorder, list["asyncio.Task[Recorded]"]]:
     """Ask for one, which is held up, and meanwhile for these."""
     stored.gate.clear()
     ours = Recorder()
     first = asyncio.create_task(ours.record(1, batch("first")))
     assert await asyncio.to_thread(stored.begun.wait, 20)
-    others = [asyncio.create_task(ours.record(team, batch(name))) for name in names]
+    others = [asyncio.create_task(ours.record(team, batch(name, steps))) for name in names]
     await asyncio.sleep(0.05)
     return ours, [first, *others]
 
@@ -63,7 +67,7 @@ async def test_what_comes_while_one_is_stored_goes_together_with_the_next(stored
     stored.gate.set()
     assert [found.last for found in await asyncio.gather(*asked)] == [1] * 4
     assert stored.calls == [["first"], ["a", "b", "c"]]
-    assert (ours._works, dict(ours._waiting)) == ({}, {})
+    assert (ours._writers, dict(ours._waiting)) == ({}, {})
 
 
 async def test_no_more_than_a_few_go_together(stored: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,6 +76,13 @@ async def test_no_more_than_a_few_go_together(stored: Stored, monkeypatch: pytes
     stored.gate.set()
     await asyncio.gather(*asked)
     assert stored.calls == [["first"], ["a", "b"], ["c", "d"], ["e"]]
+
+
+async def test_what_a_port_has_queued_while_the_database_was_away_goes_alone(stored: Stored) -> None:
+    _, asked = await after_the_first(stored, *"abc", steps=recorder.MOST_STEPS // 2 + 1)
+    stored.gate.set()
+    await asyncio.gather(*asked)
+    assert stored.calls == [["first"], ["a"], ["b"], ["c"]]
 
 
 async def test_another_team_does_not_wait_for_it(stored: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,6 +111,15 @@ async def test_a_fault_of_one_is_found_out_one_by_one(stored: Stored) -> None:
     assert stored.calls == [["first"], ["a", "b", "c"], ["a"], ["b"], ["c"]]
 
 
+async def test_where_it_goes_away_meanwhile_nobody_waits_for_it_anew(stored: Stored) -> None:
+    stored.bad = {"b": ValueError("this cannot be stored"), "c": OperationalError("away")}
+    _, asked = await after_the_first(stored, *"abcd")
+    stored.gate.set()
+    came = await asyncio.gather(*asked, return_exceptions=True)
+    assert [type(one) for one in came] == [Recorded, Recorded, ValueError, OperationalError, OperationalError]
+    assert ["d"] not in stored.calls
+
+
 async def test_where_the_database_is_away_nobody_is_tried_one_by_one(stored: Stored) -> None:
     stored.bad = {"a": OperationalError("away")}
     _, asked = await after_the_first(stored, "a", "b")
@@ -117,4 +137,4 @@ async def test_who_has_gone_meanwhile_is_not_stored_and_nobody_waits_for_it(stor
     stored.gate.set()
     assert (await asked[2]).last == 1
     assert stored.calls == [["first"], ["b"]]
-    assert ours._works == {}
+    assert ours._writers == {}
