@@ -83,24 +83,24 @@ def record(run_id: str, fence: int, *, after: int, drafts: Sequence[StepDraft]) 
 
 
 def record_all(batches: Sequence[Batch]) -> list[Recorded | LeaseLost]:
-    """`record` of runs of one team, each of them once, in one commit; returns in their order what `record` returns or raises.
+    """`record` of runs of one team in one commit; returns in their order what `record` returns or raises.
 
     A batch of a life that is over changes nothing, and the others are stored. What raises undoes them all.
     """
-    made = {batch.run_id: (_rows(batch), _now_text(batch.drafts)) for batch in batches}  # before the lock: masking takes time
-    said, held = _Said(), dict[str, Run]()
+    made = [(_rows(batch), _now_text(batch.drafts)) for batch in batches]  # before the lock: masking takes time
+    said, held = _Said(), list[Run | None]([None] * len(batches))
     with transaction.atomic():
         rows.lock_team_of(batches[0].run_id)  # always the team first, then the runs, these in the order of the heartbeat:
-        for batch in sorted(batches, key=lambda batch: batch.run_id):  # one order of locks, no deadlock
-            run = rows.recorded(batch.run_id)
+        for place in sorted(range(len(batches)), key=lambda place: batches[place].run_id):  # one order of locks, no deadlock
+            batch, run = batches[place], rows.recorded(batches[place].run_id)
             if run is None or not _may_follow(run, batch):
                 continue
             run.team = said.team = said.team or run.team  # what one of them uses all of them have used
             if run.last_seq == batch.after:
-                _record(run, batch.drafts, *made[batch.run_id], said)
-            held[batch.run_id] = run
+                _record(run, batch.drafts, *made[place], said)
+            held[place] = run
         said.say()
-        return [_recorded(batch, held.get(batch.run_id)) for batch in batches]
+        return [_recorded(batch, run) for batch, run in zip(batches, held, strict=True)]
 
 
 def _recorded(batch: Batch, run: Run | None) -> Recorded | LeaseLost:

@@ -76,6 +76,17 @@ def test_a_life_that_is_over_or_gone_changes_nothing_and_keeps_nobody_else_from_
     assert [type(found) for found in steps.record_all([gone])] == [LeaseLost]
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_two_lives_of_one_run_only_the_one_that_holds_it_is_stored(order):
+    _, [held] = crew_of(1)
+    old = Batch(held.id, held.fence, 0, [world.say("old"), world.say("older")])
+    now = world.next_life(held)
+    new = Batch(now.id, now.fence, 0, [world.say("new")])
+    kinds = [type(found) for found in steps.record_all([old, new][::order])]
+    assert kinds == [LeaseLost, Recorded][::order]
+    assert list(Step.objects.values_list("seq", "fence", "text")) == [(1, now.fence, "new")]
+
+
 def test_a_repeated_call_changes_nothing_where_one_of_them_is_new():
     _, helds = crew_of(2)
     first = spending(helds[0], "m0")
