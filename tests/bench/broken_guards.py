@@ -67,8 +67,9 @@ class Whatever(int):
     __hash__ = int.__hash__
 
 
-def whoever_asks(run_id: str, locked: Callable[[str], Run] = rows.locked) -> Run:
-    run = locked(run_id)
+def whoever_asks(run_id: str, recorded: Callable[[str], Run | None] = rows.recorded) -> Run:
+    run = recorded(run_id)
+    assert run is not None
     run.fence = Whatever(run.fence)
     return run
 
@@ -96,7 +97,8 @@ def lose(run_id: str) -> None:
 
 def complete(held: runs.Held) -> None:
     runs.report(held.id, held.fence, {"status": "completed", "summary": "done", "evidence": {}})
-    finish(held.id, held.fence, Ending(RunStatus.COMPLETED, Reason.DONE))
+    with transaction.atomic():
+        finish(held.id, held.fence, Ending(RunStatus.COMPLETED, Reason.DONE))
 
 
 def a_frozen_worker_goes_on(team: Team) -> None:
@@ -202,7 +204,7 @@ def forget(known: Tokens | None, row: Tokens) -> tuple[Tokens, Tokens]:
 
 
 GUARDS: dict[str, tuple[Callable[[Team], None], Callable[[], Any]]] = {
-    "fence": (a_frozen_worker_goes_on, lambda: patch.object(steps.rows, "locked", whoever_asks)),
+    "fence": (a_frozen_worker_goes_on, lambda: patch.object(steps.rows, "recorded", whoever_asks)),
     "lease": (a_nudge_comes_twice, lambda: patch.object(claims, "Run", Blind(Run, *PENDING))),
     "claimed together": (two_workers_take_the_same_along, lambda: patch.object(claims, "Run", Blind(Run, *PENDING))),
     "first answer wins": (two_people_answer, lambda: patch.object(decisions, "must_be_open", lambda decision: None)),

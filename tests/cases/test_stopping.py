@@ -112,7 +112,7 @@ def test_pressed_before_the_process_has_answered_at_all_it_is_not_lost(at_work, 
 
 
 def test_a_stopped_agent_takes_no_new_prompt(at_work, playing, monkeypatch):
-    monkeypatch.setattr(claims, "is_next", lambda run_id: False)  # the other agent's run is for another worker
+    monkeypatch.setattr(claims, "_is_next", lambda run_id: False)  # the other agent's run is for another worker
     binary = playing("crowd", stored_s=0.2)
     post = at_work()
     until(lambda: Decision.objects.count() == 2)

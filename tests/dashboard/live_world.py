@@ -52,7 +52,8 @@ def sign_out(session: str) -> None:
 def rename(task: int, title: str) -> int:
     team = Task.objects.get(pk=task).team_id
     Task.objects.filter(pk=task).update(title=title)
-    return events.append(team, EventKind.TASK_EDITED, keys={keys.task(task)})
+    events.append(team, EventKind.TASK_EDITED, keys={keys.task(task)})
+    return last_seq(team)
 
 
 def rename_silently(task: int, title: str) -> int:
@@ -164,7 +165,8 @@ def last_seq(team: int) -> int:
 def bulk(team: int, count: int) -> None:
     """Many events at once, as a long absence leaves them."""
     with transaction.atomic():
-        first = events.append(team, EventKind.NOTE)
+        events.append(team, EventKind.NOTE)
+        first = last_seq(team)
         row = Event.objects.get(team_id=team, seq=first)
         Event.objects.bulk_create(
             Event(team_id=team, seq=first + n, kind=row.kind, at=row.at, actor=row.actor, keys=row.keys) for n in range(1, count)
