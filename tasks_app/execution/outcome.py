@@ -76,13 +76,13 @@ def _following(held: Held, here: Here | None) -> Held | None:
 
     A fault in there is logged: it undoes nothing of this life, and a sweep ticks again.
     """
-    keep = here is not None and here.has_room()
+    place = here if here is not None and here.has_room() else None
     try:
         with transaction.atomic():
-            began = scheduling.give_out(held.team_id, keep=keep)
-            if not began or here is None or not keep:
+            began = scheduling.give_out(held.team_id, keep=place is not None)
+            if not began or place is None:
                 return None
-            return claims.follow(began[0], team_id=held.team_id, worker=here.worker, host=here.host)
+            return claims.follow(began[0], team_id=held.team_id, worker=place.worker, host=place.host)
     except Exception as error:
         if db.is_away(error):
             raise  # all of it is tried again
@@ -111,18 +111,19 @@ def _what(run: Any, held: Held, outcome: Outcome, leaving_for: Reason | None) ->
 def _ended(run: Any, held: Held, outcome: Outcome) -> Write:
     report = run.report or {}
     if report.get("status") == "completed":
-        ending = Ending(RunStatus.COMPLETED, Reason.DONE, result=outcome.result, dossier=dossier.of_completed(run))
-        return partial(_complete, run, held, replace(ending, untold=deliveries.is_untold(run)))
+        found, untold = dossier.of_completed(run), deliveries.is_untold(run)
+        ending = Ending(RunStatus.COMPLETED, Reason.DONE, result=outcome.result, dossier=found, untold=untold)
+        return partial(_complete, run, held, ending, workspace=str(found[snapshots.END]))
     if report.get("status") == "pending":
         return _fail(run, held, Reason.REPORTED, str(report.get("failure") or "The agent gave the task back."), outcome)
     return _fail(run, held, Reason.UNREPORTED, "The agent ended twice without reporting on its task.", outcome)
 
 
-def _complete(run: Any, held: Held, ending: Ending) -> None:
+def _complete(run: Any, held: Held, ending: Ending, *, workspace: str) -> None:
     _end(held, ending, why="its run ended")
     _hand_over(run, str((run.report or {}).get("summary") or ending.result))
     name = f"after {run.task.label} {run.task.title}"
-    checkpoints.at_boundary(held.team_id, name=name, workspace=str((ending.dossier or {})[snapshots.END]))
+    checkpoints.at_boundary(held.team_id, name=name, workspace=workspace)
 
 
 def _hand_over(run: Any, summary: str) -> None:
@@ -184,10 +185,10 @@ def _retry_at(run: Any, outcome: Outcome) -> float | None:
 
 
 def _fail(run: Any, held: Held, reason: Reason, detail: str, outcome: Outcome) -> Write:
-    found = dossier.make(run, reason=reason, error=detail)
+    found, untold = dossier.make(run, reason=reason, error=detail), deliveries.is_untold(run)
     counts = retry.counts(reason, steps=run.last_seq)
-    ending = Ending(RunStatus.FAILED, reason, detail, outcome.raw, outcome.result, counts=counts, dossier=found)
-    return partial(_give_up, held, replace(ending, untold=deliveries.is_untold(run)))
+    ending = Ending(RunStatus.FAILED, reason, detail, outcome.raw, outcome.result, counts=counts, dossier=found, untold=untold)
+    return partial(_give_up, held, ending)
 
 
 def _give_up(held: Held, ending: Ending) -> None:

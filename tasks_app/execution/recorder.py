@@ -47,32 +47,26 @@ class Recorder:
             del self._writers[team_id]
 
     async def _store(self, entries: list[Entry]) -> None:
-        try:
-            found = await db.in_line(steps.record_all, [batch for batch, _ in entries])
-        except Exception as error:
-            if len(entries) == 1 or db.is_away(error):
-                _answer(entries, [error] * len(entries))
-            else:
-                await self._store_apart(entries)
-        else:
-            _answer(entries, found)
+        """Together; where something cannot be stored, one by one: whose fault it is, only it has.
 
-    async def _store_apart(self, entries: list[Entry]) -> None:
-        """One by one: whose fault it is, only it has. Where the database goes away meanwhile, nobody waits for it anew."""
-        while entries := _awaited(entries):
+        Where the database goes away meanwhile, nobody waits for it anew.
+        """
+        most = len(entries)
+        while now := _awaited(entries)[:most]:
             try:
-                found: Sequence[Recorded | Exception] = await db.in_line(steps.record_all, [entries[0][0]])
+                found: Sequence[Recorded | Exception] = await db.in_line(steps.record_all, [batch for batch, _ in now])
             except Exception as error:
                 if db.is_away(error):
-                    _answer(entries, [error] * len(entries))
-                    return
-                found = [error]
-            _answer(entries[:1], found)
-            entries = entries[1:]
+                    now = _awaited(entries)
+                elif len(now) > 1:
+                    most = 1
+                    continue
+                found = [error] * len(now)
+            _answer(now, found)
 
 
 def _awaited(entries: list[Entry]) -> list[Entry]:
-    """Those whose port has not been closed."""
+    """Those that have no answer yet and whose port has not been closed."""
     return [entry for entry in entries if not entry[1].done()]
 
 

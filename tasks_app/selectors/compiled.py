@@ -4,6 +4,7 @@ Composing one takes several times as long as carrying it out (docs/performance.m
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 from typing import Any, TypeVar, cast
 
 from django.db import connection, models
@@ -12,6 +13,7 @@ from django.db.models import QuerySet
 M = TypeVar("M", bound=models.Model)
 Key = int | Sequence[int] | Sequence[str]
 Statement = tuple[str, tuple[Any, ...]]
+"""SQL and its parameters."""
 KEY = -8_070_450_532_247_928_832
 """The first of the numbers that stand for keys while a statement is composed: no row has one of them."""
 MOST = 200
@@ -30,7 +32,7 @@ class Compiled:
 
     def __init__(self, make: Callable[..., QuerySet[Any, Any]]) -> None:
         self._make = make
-        self._made: dict[tuple[Any, ...], Statement] = {}
+        self._made: dict[tuple[Any, ...], tuple[Statement, list[int | str]]] = {}  # with what stands for the keys in it
 
     def rows(self, *keys: Key) -> list[tuple[Any, ...]]:
         """Return what a query set of plain values (`values_list`) gives, as the database has it: a truth is 0 or 1 on SQLite."""
@@ -46,19 +48,20 @@ class Compiled:
     def _statement(self, keys: Sequence[Key]) -> Statement:
         keys = [_filled(key) for key in keys]
         shape = (connection.vendor, *(None if isinstance(key, int) else (len(key), *{type(one) for one in key}) for key in keys))
-        statement, given = self._made.get(shape) or self._compose(shape, keys)
-        meant = dict(zip(_flat(_stand_ins(keys)), _flat(keys), strict=True))
+        (statement, given), stand_ins = self._made.get(shape) or self._compose(shape, keys)
+        meant = dict(zip(stand_ins, _flat(keys), strict=True))
         return statement, tuple(meant.get(one, one) if isinstance(one, int | str) else one for one in given)
 
-    def _compose(self, shape: tuple[Any, ...], keys: Sequence[Key]) -> Statement:
+    def _compose(self, shape: tuple[Any, ...], keys: Sequence[Key]) -> tuple[Statement, list[int | str]]:
         stand_ins = _stand_ins(keys)
+        flat = list(_flat(stand_ins))
         statement, given = self._make(*stand_ins).query.sql_with_params()
-        if missing := set(_flat(stand_ins)) - {one for one in given if isinstance(one, int | str)}:
+        if missing := set(flat) - {one for one in given if isinstance(one, int | str)}:
             raise ValueError(f"The statement does not ask for {len(missing)} of its keys.")
         if len(self._made) >= MOST:
             self._made.clear()
-        self._made[shape] = statement, given
-        return statement, given
+        self._made[shape] = found = (statement, given), flat
+        return found
 
 
 def _filled(key: Key) -> Key:
@@ -69,7 +72,7 @@ def _filled(key: Key) -> Key:
 
 def _stand_ins(keys: Sequence[Key]) -> list[Key]:
     """What stands for the keys: each number and each word another one."""
-    numbers = iter(range(KEY, KEY + 1_000_000))
+    numbers = count(KEY)
     found: list[Key] = []
     for key in keys:
         if isinstance(key, int):

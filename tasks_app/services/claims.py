@@ -44,7 +44,8 @@ def claim_all(run_ids: Sequence[str], *, worker: str, host: str, more: int = 0) 
     won: list[Held] = []
     for team_id, ids in teams.items():
         left = more - sum(held.id not in found for held in won)
-        won += _claim(team_id, ids, worker=worker, host=host, more=left)
+        with transaction.atomic():
+            won += _claim(team_id, ids, worker=worker, host=host, more=left)
     return won
 
 
@@ -53,7 +54,7 @@ def follow(run_id: str, *, team_id: int, worker: str, host: str) -> Held | None:
 
     Where it is not to be had, or it is not its turn, others are nudged for it.
     """
-    won = _take(team_id, [run_id], worker=worker, host=host, more=0) if _is_next(run_id) else []
+    won = _claim(team_id, [run_id], worker=worker, host=host, more=0) if _is_next(run_id) else []
     if not won:
         transaction.on_commit(partial(wake.nudge, run_id), robust=True)
     return won[0] if won else None
@@ -72,12 +73,7 @@ def hand_on(run_id: str) -> bool:
     return not due.exists() or wake.nudge(run_id)
 
 
-@transaction.atomic
 def _claim(team_id: int, run_ids: list[str], *, worker: str, host: str, more: int) -> list[Held]:
-    return _take(team_id, run_ids, worker=worker, host=host, more=more)
-
-
-def _take(team_id: int, run_ids: list[str], *, worker: str, host: str, more: int) -> list[Held]:
     try:
         team = events.lock(team_id)
     except NotFound:

@@ -47,18 +47,17 @@ def append(
     agent_id: int | None = None,
     decision_id: str = "",
     data: Mapping[str, Any] | None = None,
-    team: rows.Changes | None = None,
 ) -> None:
     """Append one event; wakes the browsers after commit.
 
     Must be called inside the transaction of the change: the counter row stays locked until the commit, so numbers are
-    gapless and a reader that has seen N has seen everything before it. `team`: what changes in the team's row with it.
+    gapless and a reader that has seen N has seen everything before it.
     """
-    append_all(team_id, [Line(kind, actor, keys, task_number, run_id, agent_id, decision_id, data or {})], team=team)
+    append_all(team_id, [Line(kind, actor, keys, task_number, run_id, agent_id, decision_id, data or {})])
 
 
 def append_all(team_id: int, lines: Sequence[Line], *, team: rows.Changes | None = None) -> None:
-    """`append` of several events in their order, by two statements and one hint."""
+    """`append` of several events in their order, by two statements and one hint. `team`: what changes in the team's row, too."""
     _must_be_atomic()
     gathered = _gathered.get()
     if gathered and gathered[0] == team_id and team is None:

@@ -61,7 +61,7 @@ def lock_team_of(run_id: str) -> None:
 
 
 def recorded(run_id: str) -> Run | None:
-    """Return a run with `task` and `team`, of each only the columns above; None where there is none. Its team is locked."""
+    """Return a run with `task` and `team`, of each only the columns above, or None. The caller has locked the team."""
     found: Run | None = _one(STEP, run_id)
     return found
 

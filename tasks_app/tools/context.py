@@ -76,12 +76,12 @@ def export(caller: Caller, values: dict[str, Any]) -> str:
 def _read(caller: Caller, args: Read) -> str:
     if args.name and args.prefix:
         raise Invalid("Give either name or prefix.", field="prefix")
-    sees = reading.sees(caller.team_id, caller.task_number)
     if args.name:
+        sees = reading.sees(caller.team_id, caller.task_number)
         found = reading.named(caller.team_id, args.name.strip(), sees=sees)
         entries = [found] if found else []
     else:
-        entries = [one for one in reading.of_team(caller.team_id, sees=sees) if one.name.startswith(args.prefix or "")]
+        entries = [one for one in reading.of_task(caller.team_id, caller.task_number) if one.name.startswith(args.prefix or "")]
     if not entries:
         return "There is nothing of that name." if args.name or args.prefix else "Nothing is shared yet."
     shown, left = ([_part(entries[0], args.offset)], []) if args.name else _short(entries)

@@ -39,7 +39,9 @@ def test_other_teams_and_what_changes_the_team_as_well_are_appended_at_once():
     with events.together(team.pk):
         note(other, "theirs")
         assert [words for _, words in told(other)] == ["theirs"]
-        events.append(team.pk, EventKind.NOTE, data={"text": "spent"}, team=rows.Changes(add={"used_tokens": 5}))
+        events.append_all(
+            team.pk, [events.Line(EventKind.NOTE, data={"text": "spent"})], team=rows.Changes(add={"used_tokens": 5})
+        )
         note(team, "later")
         assert [words for _, words in told(team)] == ["spent"]
     assert [words for _, words in told(team)] == ["spent", "later"]

@@ -4,7 +4,7 @@ import threading
 import time
 
 import pytest
-from django.db import DatabaseError, connection, connections, transaction
+from django.db import DatabaseError, connection, transaction
 
 from tasks_app.models import Run
 from tasks_app.services import steps, workers
@@ -17,20 +17,6 @@ MANY = {
     "heartbeat": lambda helds: workers.heartbeat("w1", held={held.id: held.fence for held in helds}),
     "steps": lambda helds: steps.record_all([Batch(held.id, held.fence, 0, [world.say()]) for held in helds]),
 }
-
-
-def beside(work):
-    """Begin it in a thread with a connection of its own."""
-
-    def run():
-        try:
-            work()
-        finally:
-            connections.close_all()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    return thread
 
 
 def is_free(run_id):
@@ -46,14 +32,14 @@ def test_who_waits_for_the_first_run_holds_none_of_the_others(what):
     crew = world.make(agents=6, titles=[f"T{n}" for n in range(6)], limits={"parallel": 6})
     by_id = sorted((crew.claim(n, n) for n in range(6)), key=lambda held: held.id)
     stored = Run.objects.order_by("pk").values_list("lease_until", "last_seq")
-    before, free = list(stored), []
+    before = list(stored)
     with transaction.atomic():
         Run.objects.select_for_update().get(pk=by_id[0].id)
-        changing = beside(lambda: MANY[what](by_id[::-1]))
+        changing = threading.Thread(target=lambda: world.at_once(1, lambda _: MANY[what](by_id[::-1])))
+        changing.start()
         time.sleep(0.5)
         assert changing.is_alive(), "it waits"
         if connection.vendor == "postgresql":  # SQLite locks the whole database
-            beside(lambda: free.extend(is_free(held.id) for held in by_id[1:])).join(20)
-            assert free == [True] * 5
+            assert world.at_once(1, lambda _: [is_free(held.id) for held in by_id[1:]]) == [[True] * 5]
     changing.join(20)
     assert all(now != then for now, then in zip(stored.all(), before, strict=True))
