@@ -155,9 +155,9 @@ class Visitors:
 
 
 def _post(client: httpx.Client, slug: str, words: str) -> str:
-    """Send the form; returns why it was not accepted, or nothing."""
+    """Send the form; returns why it was not accepted, or nothing. Sent again it carries the same key, as `desk.js` does it."""
     try:
-        said = client.post(f"/teams/{slug}/message/", data={"to": "agent01", "body": words})
+        said = client.post(f"/teams/{slug}/message/", data={"to": "agent01", "body": words}, headers={"Idempotency-Key": words})
     except httpx.HTTPError as error:
         return type(error).__name__
     return "" if said.status_code == 302 else f"HTTP {said.status_code}"

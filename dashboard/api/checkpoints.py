@@ -6,6 +6,7 @@ from django.http import HttpRequest
 from ninja import Router
 
 from dashboard.api.base import Body, ErrorAnswer, team_of
+from dashboard.idempotency import key_of
 from tasks_app.domain.ids import given_task_number
 from tasks_app.management import checkpoint_json
 from tasks_app.selectors import checkpoints as reading
@@ -39,7 +40,7 @@ def overview(request: HttpRequest, slug: str) -> dict[str, Any]:
 def save(request: HttpRequest, slug: str, body: Named) -> dict[str, Any]:
     """Save a checkpoint."""
     pk, viewer = team_of(request, slug, act=True)
-    saved = checkpoints.save(pk, name=body.name, by=viewer.actor)
+    saved = checkpoints.save(pk, name=body.name, by=viewer.actor, idempotency_key=key_of(request))
     return {"id": saved.pk, "name": saved.name}
 
 

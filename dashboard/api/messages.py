@@ -7,6 +7,7 @@ from ninja import Query, Router, Status
 from pydantic import Field
 
 from dashboard.api.base import Body, ErrorAnswer, team_of
+from dashboard.idempotency import key_of
 from tasks_app.domain.messaging import Priority, Receipt
 from tasks_app.management import message_json
 from tasks_app.selectors import crew
@@ -58,7 +59,7 @@ def send(request: HttpRequest, slug: str, body: NewMessage) -> Status[dict[str, 
     `queued`: it is not running and gets it when next at work; `held_up`: why it waits for longer than that.
     """
     pk, viewer = team_of(request, slug, act=True)
-    draft = Draft(body.message, body.priority, body.reply_to, body.no_reply)
+    draft = Draft(body.message, body.priority, body.reply_to, body.no_reply, key_of(request))
     sent = messages.post(pk, draft, sender_agent_id=None, to=body.to, actor=viewer.actor)
     made = message_json.sent(sent)
     return Status(201, {**made[0], "queued": not crew.is_running(sent[0].recipient_id or 0), "sent": made})

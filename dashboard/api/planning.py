@@ -9,6 +9,7 @@ from pydantic import Field
 
 from dashboard.api.base import Body, ErrorAnswer, team_of
 from dashboard.api.tasks import agent_named, task_of
+from dashboard.idempotency import key_of
 from tasks_app.domain import criteria_lines
 from tasks_app.services import actions, drafts, task_edits
 from tasks_app.services.tasks import Draft
@@ -55,7 +56,7 @@ def add(request: HttpRequest, slug: str, body: NewTask) -> Status[dict[str, Any]
     needs = drafts.needs(team_id, body.depends_on)
     money: dict[str, Any] = {"budget_usd": body.budget_usd, "budget_tokens": body.budget_tokens}
     draft = Draft(**{"title": "", **_given(team_id, body)}, depends_on=needs, **money)
-    task = actions.add_task(team_id, draft, actor=viewer.actor)
+    task = actions.add_task(team_id, draft, actor=viewer.actor, idempotency_key=key_of(request))
     return Status(201, {"id": task.label, "pk": task.pk, "findings": _findings(draft, task.label, task.pk)})
 
 

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from dashboard.access import require_admin
 from dashboard.api.base import Body, ErrorAnswer, team_of, viewer_of
+from dashboard.idempotency import key_of
 from tasks_app.domain import plan as plans
 from tasks_app.domain.errors import Invalid
 from tasks_app.management import credentials, how_it_goes, status
@@ -62,7 +63,14 @@ def start_team(request: HttpRequest, body: NewTeam) -> Status[dict[str, Any]]:
     if not body.rehearse and not credentials.anywhere():
         raise Invalid("The server has no API key. Start it as a rehearsal, or set a key.", field="rehearse")
     source = Source(body.plan, Path(settings.HOME))
-    team = actions.start_team(plan, source=source, user_id=viewer.user_id, rehearsal=body.rehearse, actor=viewer.actor)
+    team = actions.start_team(
+        plan,
+        source=source,
+        user_id=viewer.user_id,
+        rehearsal=body.rehearse,
+        actor=viewer.actor,
+        idempotency_key=key_of(request),
+    )
     return Status(201, {"slug": team.slug})
 
 

@@ -1,5 +1,6 @@
 """Forms that post: their addresses and hidden fields, the one way a button looks, and what is wrong, said at its field."""
 
+import secrets
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from dashboard.idempotency import FIELD
 from dashboard.templatetags.crew_parts import icon
 from tasks_app.domain.errors import DomainError, Invalid
 
@@ -17,8 +19,11 @@ register = template.Library()
 
 @register.simple_tag
 def posts(url_name: str, *keys: Any) -> SafeString:
-    """Return the attributes of a form that posts to a page of ours, by htmx where there are scripts."""
-    return format_html('method="post" action="{0}" hx-post="{0}"', reverse(url_name, args=keys))
+    """Return the attributes of a form that posts to a page of ours, by htmx where there are scripts.
+
+    Where the server fails, the form stays with what was written in it.
+    """
+    return format_html('method="post" action="{0}" hx-post="{0}" hx-status:5xx="swap:none"', reverse(url_name, args=keys))
 
 
 @register.simple_tag(takes_context=True)
@@ -27,6 +32,16 @@ def hidden(context: Context, given: Mapping[str, object] | None = None, **fields
     token = context.get("csrf_token")
     named: Mapping[str, object] = {**({"csrfmiddlewaretoken": token} if token else {}), **(given or {}), **fields}
     return format_html_join("", '<input type="hidden" name="{}" value="{}">', named.items())
+
+
+@register.simple_tag(takes_context=True)
+def new_request(context: Context) -> SafeString | str:
+    """Return the hidden field that makes a form, sent again by who goes back to it, the same request (`dashboard.idempotency`).
+
+    For forms that make something. Where there are scripts, or the form comes through the socket, static/js/desk.js sends a key.
+    """
+    made = format_html('<input type="hidden" name="{}" value="{}">', FIELD, secrets.token_urlsafe(12))
+    return made if "csrf_token" in context else ""
 
 
 @register.simple_tag

@@ -6,6 +6,7 @@ from django.views.decorators.http import require_GET
 
 from dashboard.forms import fields
 from dashboard.http import post_only
+from dashboard.idempotency import key_of
 from dashboard.panels.checkpoints import CheckpointList
 from dashboard.views.act import Act, choose, perform
 from dashboard.views.page import Page
@@ -33,7 +34,8 @@ def save(request: HttpRequest, slug: str) -> HttpResponse:
     team = find(page, slug, act=True)
 
     def keep() -> str:
-        saved = checkpoints.save(team.pk, name=fields.text(request.POST, "name", 200), by=page.viewer.actor)
+        name = fields.text(request.POST, "name", 200)
+        saved = checkpoints.save(team.pk, name=name, by=page.viewer.actor, idempotency_key=key_of(request))
         return f"“{saved.name}” is saved."
 
     return perform(

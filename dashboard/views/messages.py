@@ -8,6 +8,7 @@ from django.views.decorators.http import require_GET
 
 from dashboard.forms import fields
 from dashboard.http import post_only
+from dashboard.idempotency import key_of
 from dashboard.panels import args
 from dashboard.panels.board import Filter
 from dashboard.panels.message_log import MessageLog, MessagePairs
@@ -48,7 +49,7 @@ def send(request: HttpRequest, slug: str) -> HttpResponse:
     def write() -> str:
         body = fields.text(request.POST, "body", fields.MAX_TEXT, needed="Write something first.")
         priority = request.POST.get("priority", "") or Priority.NORMAL.value
-        draft = Draft(body, priority, fields.text(request.POST, "reply_to", 20), "no_reply" in request.POST)
+        draft = Draft(body, priority, fields.text(request.POST, "reply_to", 20), "no_reply" in request.POST, key_of(request))
         return _said(messages.post(found.pk, draft, sender_agent_id=None, to=to, actor=page.viewer.actor))
 
     def done() -> HttpResponse:

@@ -14,6 +14,7 @@ from dashboard.forms import limits
 from dashboard.forms import plans as forms
 from dashboard.forms.plans import Given
 from dashboard.http import post_only
+from dashboard.idempotency import key_of
 from dashboard.panels.graph import Node, drawing
 from dashboard.views.page import Page
 from tasks_app.domain import criteria, graph, layers
@@ -81,7 +82,12 @@ def create(request: HttpRequest) -> HttpResponse:
         if request.POST.get("do") != "start" or given.checked != given.digest:
             return _render(page, given, preview=preview(plan, source.base, rehearsal=given.rehearsal))
         team = actions.start_team(
-            plan, source=source, user_id=page.viewer.user_id, rehearsal=given.rehearsal, actor=page.viewer.actor
+            plan,
+            source=source,
+            user_id=page.viewer.user_id,
+            rehearsal=given.rehearsal,
+            actor=page.viewer.actor,
+            idempotency_key=key_of(request),
         )
     except DomainError as problem:
         return _render(page, given, problem=problem)

@@ -12,6 +12,7 @@ from dashboard.access import require_team
 from dashboard.forms import tasks as forms
 from dashboard.forms.tasks import Given
 from dashboard.http import post_only
+from dashboard.idempotency import key_of
 from dashboard.templatetags.crew_format import plural
 from dashboard.views.page import Page
 from dashboard.views.teams import find
@@ -41,7 +42,7 @@ def add(request: HttpRequest, slug: str) -> HttpResponse:
         if request.POST.get("do") == "check":
             drafts.columns(team.pk, draft)
             return _new(page, team, given, findings=drafts.findings(draft, team_id=team.pk))
-        task = actions.add_task(team.pk, draft, actor=page.viewer.actor)
+        task = actions.add_task(team.pk, draft, actor=page.viewer.actor, idempotency_key=key_of(request))
     except DomainError as problem:
         return _new(page, team, given, problem=problem)
     messages.success(

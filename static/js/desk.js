@@ -1,10 +1,9 @@
-// What pages do by themselves: answers that stay inert for a moment and are sent once, lists in order, clocks, menus that close.
-// No page needs it: every form works without scripts.
+// What pages do by themselves: forms, lists in order, clocks, menus that close. No page needs it: every form works without scripts.
 (() => {
   const INERT = 500, BOUND = 10_000;
 
-  // An answer counts only 500 ms after its request, or a changed text of it, has come into view: no click meant for
-  // something else may land on it. Bound to the payload's hash, so that a redrawn but unchanged card stays live.
+  // An answer counts only 500 ms after its request, or a changed text of it, has come into view: no click meant for something
+  // else may land on it. A redrawn but unchanged card stays live.
   const seen = new Map();
   let until = 0;
   const arm = () => {
@@ -17,22 +16,23 @@
     }
   };
 
-  // The inbox without an id shows what is most urgent; from then on the address names it, so that a page that is fetched again
-  // never puts another request in its place.
+  // The address names the most urgent, which the inbox shows: fetched again it never puts another in its place.
   const pin = () => {
     const card = document.querySelector(".split:not(.picked) > [data-decision]");
-    if (!card?.offsetParent || !/^\/inbox\/$/.test(location.pathname)) return;
+    if (!card?.offsetParent || location.pathname !== "/inbox/") return;
     history.replaceState(history.state, "", `/inbox/${card.dataset.decision}/${location.search}`);
   };
 
   // "Sending…" lasts ten seconds at most; a second press within them does nothing.
+  // What is sent again, for nobody knows whether it came, keeps its key: the server makes it once.
   const sending = new Map();
   let answered = false, refused = false;
   const say = (form, text) => {
-    const status = form.querySelector("[data-answer-status]");
-    if (!status) return;
+    const find = () => form.querySelector("[data-answer-status]");
+    if (!find()) form.insertAdjacentHTML("beforeend", '<p class="error" role="alert" data-answer-status>');
+    const status = find();
     status.textContent = text;
-    status.hidden = !text;
+    status.hidden = false;
   };
   const failed = (form, why) => {
     sending.delete(form.dataset.answer);
@@ -49,34 +49,33 @@
     }
     const mark = {};
     sending.set(id, mark);
-    setTimeout(() => { if (sending.get(id) === mark && form.isConnected) failed(form, "no answer within 10 seconds"); }, BOUND);
+    setTimeout(() => { if (sending.get(id) === mark && form.isConnected) failed(form, "no answer within 10 s"); }, BOUND);
     say(form, "Sending…");
   }, true);
+  const posted = (event) => event.target.closest?.("form[method=post]");
+  document.addEventListener("htmx:config:request", (event) => {
+    const form = posted(event);
+    if (form) event.detail.ctx.request.headers["Idempotency-Key"] = form.once ??= Math.random();
+  });
   document.addEventListener("htmx:error", (event) => {
-    const form = event.target.closest?.("[data-answer]");
+    const form = posted(event);
     if (form) failed(form, "the server cannot be reached");
   });
   document.addEventListener("htmx:after:request", (event) => {
-    const form = event.target.closest?.("[data-answer],[data-next]");
+    const form = posted(event), { status } = event.detail.ctx.response, good = status < 400;
     if (!form) return;
-    const status = event.detail?.ctx?.response?.raw?.status ?? event.detail?.ctx?.response?.status ?? 0;
-    if (status >= 500) failed(form, "server error");
-    else sending.delete(form.dataset.answer);
-    answered = status > 0 && status < 400;
-    refused = status >= 400 && status < 500;
-  });
-
-  // What was sent is gone from its form: a morphed field keeps what was typed. To whom one writes stays.
-  document.addEventListener("htmx:after:request", (event) => {
-    const form = event.target.closest?.("form[method=post]");
-    const status = event.detail?.ctx?.response?.raw?.status ?? event.detail?.ctx?.response?.status ?? 0;
-    if (!form || !status || status >= 400) return;
+    if (status >= 500) return failed(form, "server error");
+    form.once = null;
+    sending.delete(form.dataset.answer);
+    if (form.matches("[data-answer],[data-next]")) [answered, refused] = [good, !good];
+    if (!good) return;
+    // What was sent is gone from its form (a morphed field keeps it); to whom one writes stays.
     const to = form.elements.namedItem("to"), chosen = to?.value;
     form.reset();
     if (to) to.value = chosen;
   });
 
-  // After an answer the next request's heading has the focus.
+  // After an answer the next heading has the focus.
   let settled;
   document.addEventListener("htmx:after:settle", () => {
     if (settled) return; // one look for all blocks of a frame
@@ -101,7 +100,7 @@
     (document.querySelector("[data-decision] h2") ?? document.querySelector("#main h1"))?.focus({ preventScroll: true });
   };
 
-  // Who cannot see the bar hears of a new request, once, and of nothing else. The last of several is said, with how many there are.
+  // Who cannot see the bar hears of a new request, once.
   const WORDS = { plan: "Plan approval", stall: "Quiet agent" };
   let fresh = 0, quiet = 0;
   document.addEventListener("live:decision", ({ detail }) => {
@@ -114,7 +113,7 @@
     quiet = setTimeout(() => { fresh = 0; news.textContent = ""; }, 8000);
   });
 
-  // A list that keeps its places (live.js) is put in order by a button, which shows where the order has changed.
+  // A list that keeps its places (live.js) is put in order by a button, shown where it has changed.
   const rows = (list) => [...list.children].filter((one) => one.id);
   const rank = (row) => Number((row.matches("[data-rank]") ? row : row.querySelector("[data-rank]"))?.dataset.rank ?? 0);
   const order = () => {
@@ -131,14 +130,13 @@
     order();
   });
 
-  // Clocks, by the server's. The same words as tasks_app/domain/spans.py.
+  // Clocks, by the server's, in the words of tasks_app/domain/spans.py.
   let skew = 0;
-  const name = (unit, n) => ({ 86400: n === 1 ? "day" : "days", 3600: "h", 60: "min", 1: "s" })[unit];
   const span = (s) => {
-    for (const [unit, rest] of [[86400, 3600], [3600, 60], [60, 1]]) {
+    for (const [unit, word, rest, less] of [[86400, "days", 3600, "h"], [3600, "h", 60, "min"], [60, "min", 1, "s"]]) {
       if (s < unit) continue;
       const many = Math.floor(s / unit), few = Math.floor(s % unit / rest);
-      return `${many} ${name(unit, many)}${few ? ` ${few} ${name(rest, few)}` : ""}`;
+      return `${many} ${unit > 3600 && many < 2 ? "day" : word}${few ? ` ${few} ${less}` : ""}`;
     }
     return `${s} s`;
   };
@@ -157,7 +155,7 @@
   document.addEventListener("visibilitychange", tick);
   setInterval(tick, 1000);
 
-  // A menu closes with Escape and when something else is pressed.
+  // Menus close with Escape and a press elsewhere.
   const menus = () => document.querySelectorAll("details.menu[open]");
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;

@@ -1,5 +1,5 @@
 // Keys: go to a page, move in a list, answer the request that is open; Ctrl K and ? open palette.js. Ignored in fields; single ones can be switched off
-// (WCAG 2.1.4). The page /keys/ lists them and holds the switch. No page needs them.
+// (WCAG 2.1.4). /keys/ lists and switches them.
 (() => {
   const GO = { o: "/", i: "/inbox/", b: "", d: "?view=graph", m: "messages/", h: "/history/" }; // no slash before it: of a team
   const FIELDS = "textarea,select,[contenteditable],input:not([type=checkbox],[type=radio],[type=submit])";

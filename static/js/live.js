@@ -252,7 +252,7 @@
       if (fetching === mine || !(fetching || socket)) later(() => resync(missed));
     }
   };
-  // Whoever put a page in, it has a position of its own.
+  // A page that was put in has a position of its own.
   const follow = () => {
     const { live, seq: at } = byId("main")?.dataset ?? {};
     if (!live || (at === pageSeq && live === url)) return;

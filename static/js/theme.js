@@ -18,7 +18,7 @@
   };
   apply();
   try { document.documentElement.dataset.keys = localStorage.getItem("keys") || "on"; } catch { document.documentElement.dataset.keys = "on"; }
-  // Whether the bar asks who wants to be told: known from the first paint, so that nothing moves later.
+  // Whether the bar asks who wants to be told: known at the first paint, so nothing moves.
   try { document.documentElement.dataset.notify = localStorage.getItem("notify") ? "off" : "ask"; } catch { document.documentElement.dataset.notify = "ask"; }
   document.addEventListener("DOMContentLoaded", () => {
     apply();

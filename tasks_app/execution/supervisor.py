@@ -74,7 +74,7 @@ class Supervisor:
         asyncio.set_event_loop(self._loop)
         ours = (self._beat(), self._fence_off(), self._sweep(), self._watch(), self._tell(), self._listen())
         own = (rest.look_after(lambda: (len(self._places), self._ever)), drive.load_runners())
-        for work in (*ours, *own, ageing.look_after(), ageing.look_after_snapshots(), backing.look_after()):
+        for work in (*ours, *own, *ageing.works(), backing.look_after()):
             self._standing.append(self._begin(work))
         self._loop.run_forever()
 

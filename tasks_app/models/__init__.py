@@ -15,6 +15,7 @@ from tasks_app.models.context import (
 from tasks_app.models.decisions import Decision
 from tasks_app.models.events import Event
 from tasks_app.models.messages import Message
+from tasks_app.models.requests import KeyedRequest
 from tasks_app.models.runs import CostReading, CrewCall, MessageUsage, Run, Step
 from tasks_app.models.tasks import Dependency, Task, TaskRule
 from tasks_app.models.teams import ServerDay, Team, TeamAccess
@@ -37,6 +38,7 @@ __all__ = [
     "Decision",
     "Dependency",
     "Event",
+    "KeyedRequest",
     "Message",
     "MessageUsage",
     "Run",

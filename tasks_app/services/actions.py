@@ -20,6 +20,7 @@ from tasks_app.services import (
     drafts,
     events,
     expiry,
+    idempotency,
     judges,
     messages,
     overruns,
@@ -41,23 +42,31 @@ STARTS = ("clean", "last")
 ENDED_WORD = {RunStatus.COMPLETED: "it was completed", RunStatus.FAILED: "it failed", RunStatus.KILLED: "it was stopped"}
 
 
-def start_team(plan: Plan, *, source: Source, user_id: int | None, rehearsal: bool, actor: str) -> Team:
+def start_team(
+    plan: Plan, *, source: Source, user_id: int | None, rehearsal: bool, actor: str, idempotency_key: str = ""
+) -> Team:
     """Prepare the workspace, make the team with everything in its plan, and let it begin. All or nothing."""
+    if known := idempotency.made(idempotency_key):
+        return teams.get(int(known))
     judges.must_exist(plan)
     if plan.limits.sandbox:
         workspaces.must_isolate()
     slug = teams.reserve_slug(plan, taken=workspaces.taken())
     space = plan.workspace
     workspace = workspaces.prepare(slug, source=space.path, mode=space.mode, ref=space.ref, base=source.base, scratch=rehearsal)
+
+    def make() -> Team:
+        made = teams.create(
+            plan, slug=slug, source=source, workspace=workspace, user_id=user_id, rehearsal=rehearsal, actor=actor
+        )
+        planned.fill(made, plan, actor=actor)
+        return made
+
     try:
         with transaction.atomic():
-            team = teams.create(
-                plan, slug=slug, source=source, workspace=workspace, user_id=user_id, rehearsal=rehearsal, actor=actor
-            )
-            planned.fill(team, plan, actor=actor)
-    except Exception:
-        workspaces.remove(slug)
-        raise
+            team = idempotency.once(idempotency_key, lambda known: teams.get(int(known)), make)
+    finally:
+        teams.drop_folder_of_none(slug)
     scheduling.tick(team.pk)
     return Team.objects.get(pk=team.pk)
 
@@ -201,12 +210,17 @@ def reopen(task_id: int, *, why: str, actor: str) -> None:
     scheduling.tick(task.team_id)
 
 
-def add_task(team_id: int, draft: Draft, *, actor: str) -> Task:
+def add_task(team_id: int, draft: Draft, *, actor: str, idempotency_key: str = "") -> Task:
     """Add a task to a running team. Raises `Invalid` or `TooLarge` that names the field."""
-    with transaction.atomic():
+
+    def make() -> Task:
         drafts.check(team_id, draft)
         task = tasks.create(team_id, draft, actor=actor)
         teams.work_again(team_id)
+        return task
+
+    with transaction.atomic():
+        task = idempotency.once(idempotency_key, lambda known: tasks.get(int(known)), make)
     scheduling.tick(team_id)
     return task
 

@@ -13,7 +13,7 @@ from tasks_app.domain.ids import CHECKPOINT_PREFIX, new_id
 from tasks_app.domain.text import clean, cut
 from tasks_app.models import Checkpoint, CheckpointBlob, ContextBlob, Event, Team
 from tasks_app.selectors import checkpoints as reading
-from tasks_app.services import blobs, clock, events, keys, snapshots
+from tasks_app.services import blobs, clock, events, idempotency, keys, snapshots
 
 logger = logging.getLogger(__name__)
 NAME_LIMIT: Final = 120
@@ -31,10 +31,17 @@ def freeze(team_id: int) -> str:
     return snapshots.take(*found) if found else ""
 
 
-def save(team_id: int, *, name: str, by: str, run_id: str = "", automatic: bool = False) -> Checkpoint:
+def save(team_id: int, *, name: str, by: str, run_id: str = "", automatic: bool = False, idempotency_key: str = "") -> Checkpoint:
     """Keep task states, shared context, each agent's place in its session and the files. Raises `Invalid`, `TooMany`."""
     _label(name)
-    return keep(team_id, name=name, by=by, run_id=run_id, automatic=automatic, workspace=freeze(team_id))
+    if known := idempotency.made(idempotency_key):
+        return reading.get(team_id, known)
+    files = freeze(team_id)
+    return idempotency.once(
+        idempotency_key,
+        lambda known: reading.get(team_id, known),
+        lambda: keep(team_id, name=name, by=by, run_id=run_id, automatic=automatic, workspace=files),
+    )
 
 
 @transaction.atomic

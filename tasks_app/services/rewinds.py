@@ -148,7 +148,12 @@ def _reserve(team: Team) -> str:
 
 
 def _as_before(team: Team, before: str) -> None:
-    """Nothing has happened: the files as they were, the team free. What fails here is left to the sweep."""
+    """Nothing has happened: the files as they were, the team free. What fails here is left to the sweep.
+
+    Where the team owes nothing any more, the caller's commit is done and only its answer was lost: the files stay.
+    """
+    if not Team.objects.filter(pk=team.pk, workspace_due=before).exists():
+        return
     now = snapshots.take(team.slug, team.workspace)
     snapshots.rewind(team.slug, team.workspace, now, before)
     Team.objects.filter(pk=team.pk, workspace_due=before).update(workspace_due="")

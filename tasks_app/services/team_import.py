@@ -66,11 +66,9 @@ def load(file: IO[bytes], *, name: str = "", user_id: int | None, actor: str, sa
                 give_access(team.pk, [(str(who), str(level)) for who, level in row.get("access", [])])
             return team
         except (IntegrityError, DataError) as error:
-            workspaces.remove(slug)
             raise refuse(DAMAGED.format(one_line(str(error), 200))) from None
-        except BaseException:
-            workspaces.remove(slug)
-            raise
+        finally:
+            teams.drop_folder_of_none(slug)
 
 
 def _slug(name: str) -> str:

@@ -94,7 +94,7 @@ TABLES: tuple[Table, ...] = (
 TRANSCRIPTS = Table("transcripts", tables.TranscriptEntry, "", left_out=("project_key",))
 ALL: tuple[Table, ...] = (TEAM, *TABLES, TRANSCRIPTS)
 BY_NAME: Mapping[str, Table] = {table.name: table for table in ALL}
-NOT_OF_A_TEAM: tuple[type[models.Model], ...] = (tables.ServerDay, tables.Worker, tables.Backup)
+NOT_OF_A_TEAM: tuple[type[models.Model], ...] = (tables.ServerDay, tables.Worker, tables.Backup, tables.KeyedRequest)
 """They belong to the installation."""
 OTHERWISE: tuple[type[models.Model], ...] = (tables.TeamAccess, tables.ContextChunk)
 """In the file in another form: who may see the team by name alone, and the bytes of a blob as a member of their own."""

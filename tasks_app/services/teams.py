@@ -1,20 +1,23 @@
 """Teams: their making and their status. Sole writer of these columns."""
 
+import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from tasks_app.domain import names
-from tasks_app.domain.errors import Conflict
+from tasks_app.domain.errors import Conflict, NotFound
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.plan_model import Plan
 from tasks_app.domain.statuses import OPEN_RUN, DecisionStatus, TaskStatus, TeamStatus
 from tasks_app.models import Agent, Decision, Run, Task, Team, TeamAccess
-from tasks_app.services import events, keys
+from tasks_app.services import events, keys, workspaces
+
+logger = logging.getLogger(__name__)
 
 EVENT_OF = {
     TeamStatus.PAUSED: EventKind.TEAM_PAUSED,
@@ -83,6 +86,28 @@ def _agent(team: Team, agent: Any, place: int) -> Agent:
         permissions=agent.permissions.model_dump(mode="json"),
         position=place,
     )
+
+
+def get(team_id: int) -> Team:
+    """Return the team; raises `NotFound`."""
+    team = Team.objects.filter(pk=team_id).first()
+    if team is None:
+        raise NotFound("This team does not exist any more.")
+    return team
+
+
+def drop_folder_of_none(slug: str) -> None:
+    """Remove the folder that was prepared for a team, where no team has come of it.
+
+    The database says whether one has: a commit whose answer was lost may be done. Where it does not answer, the folder stays.
+    """
+    try:
+        unused = not Team.objects.filter(slug=slug).exists()
+    except DatabaseError:
+        logger.warning("the folder of a team %s stays: the database does not say whether there is such a team", slug)
+        return
+    if unused:
+        workspaces.remove(slug)
 
 
 @transaction.atomic

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.chromium import IN_CHROMIUM
 from tests.dashboard.browser_desk import RealDesk, World, axe, started
@@ -174,3 +174,44 @@ def test_the_page_that_deletes_a_team_is_accessible(server: Daphne, world: World
         assert axe(page) == []
         page.emulate_media(color_scheme="dark")
         assert axe(page, ["color-contrast"]) == []
+
+
+def test_a_message_whose_answer_was_lost_is_kept_in_its_form_and_sent_again_it_is_one_message(
+    server: Daphne, world: World, desk: Page
+) -> None:
+    """The server has it, the browser does not know; then the block of the form is drawn anew from the socket."""
+
+    def lost(route: Route) -> None:
+        route.fetch()
+        route.abort()
+
+    desk.goto(f"{server.url}/agents/{world['agent']}/")
+    box = desk.get_by_label("Message", exact=True)
+    send = desk.get_by_role("button", name="Send", exact=True)
+    box.fill("Keep the old column.")
+    desk.route("**/message/", lost)
+    send.click()
+    expect(desk.get_by_text("Not delivered: the server cannot be reached. Your text is kept. Try again.")).to_be_visible()
+    expect(box).to_have_value("Keep the old column.")
+    desk.unroute("**/message/")
+    send.click()
+    expect(box).to_have_value("")
+    said = "from tasks_app.models import Message; print(Message.objects.filter(body='Keep the old column.').count())"
+    assert server.python(said) == 1
+    box.fill("Keep the old column.")
+    send.click()
+    expect(box).to_have_value("")
+    assert server.python(said) == 2, "said again on purpose it is another one"
+
+
+def test_a_form_that_the_server_fails_on_stays_with_its_text(server: Daphne, world: World, desk: Page) -> None:
+    desk.goto(f"{server.url}/teams/atlas/checkpoints/")
+    desk.route("**/action/", lambda route: route.fulfill(status=503, body="<main id='main'>broken</main>"))
+    desk.get_by_label("Name").fill("before the fault")
+    desk.get_by_role("button", name="Save").click()
+    expect(desk.get_by_role("alert")).to_have_text("Not delivered: server error. Your text is kept. Try again.")
+    expect(desk.get_by_label("Name")).to_have_value("before the fault")
+    desk.unroute("**/action/")
+    desk.get_by_role("button", name="Save").click()
+    expect(desk.get_by_text("“before the fault” is saved.")).to_be_visible()
+    expect(desk.get_by_text("Not delivered")).to_have_count(0)

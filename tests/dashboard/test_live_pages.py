@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
+from dashboard.idempotency import PERSONAL
 from tests.dashboard.live_story import STORY
 from tests.dashboard.live_support import Dom, Element, World, running_world
 from tests.services_fixtures import Page, Valkey, open_page
@@ -43,7 +44,7 @@ def still(node: Element | str, *, drawing: bool = False) -> Any:
 
 
 def _token(node: Element | str) -> bool:
-    return isinstance(node, Element) and dict(node.attrs).get("name") == "csrfmiddlewaretoken"
+    return isinstance(node, Element) and dict(node.attrs).get("name") in PERSONAL
 
 
 def looks(dom: Dom) -> Any:

@@ -8,7 +8,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from tasks_app.execution import ageing
-from tasks_app.models import Step
+from tasks_app.models import KeyedRequest, Step
 from tasks_app.services import pruning, snapshots, workspaces
 from tests import factories as make
 from tests.factories import ago
@@ -48,3 +48,22 @@ async def test_a_worker_prunes_snapshots_with_no_rule_at_all(tmp_path: Path):
         looking.cancel()
         await asyncio.gather(looking, return_exceptions=True)
     assert await sync_to_async(pruning.unneeded)(one.crew.team) == 0
+
+
+@pytest.mark.usefixtures("database_threads")
+async def test_a_worker_forgets_requests_that_cannot_come_again():
+    def known():
+        return set(KeyedRequest.objects.values_list("key", flat=True))
+
+    await sync_to_async(KeyedRequest.objects.bulk_create)(
+        [KeyedRequest(key="old", made="1", at=ago(hours=25)), KeyedRequest(key="new", made="2", at=ago(hours=23))]
+    )
+    looking = asyncio.ensure_future(ageing.look_after_requests(every_s=0))
+    try:
+        async with asyncio.timeout(10):
+            while "old" in await sync_to_async(known)():  # noqa: ASYNC110 - the database is what is watched
+                await asyncio.sleep(0.01)
+    finally:
+        looking.cancel()
+        await asyncio.gather(looking, return_exceptions=True)
+    assert await sync_to_async(known)() == {"new"}

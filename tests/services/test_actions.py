@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import pytest
 from django.conf import settings
+from django.db import OperationalError
 
 from tasks_app.domain.errors import Conflict, DomainError, Invalid, NotFound, TooLarge
 from tasks_app.domain.plan_model import Plan
@@ -18,6 +19,7 @@ from tasks_app.services import (
     runs,
     scheduling,
     steps,
+    teams,
     transcripts,
     workspaces,
 )
@@ -199,8 +201,8 @@ def source(tmp_path):
         workspaces.remove(name)
 
 
-def start(source, **changes):
-    return actions.start_team(plan(**changes), source=source, user_id=None, rehearsal=True, actor="user:ada")
+def start(source, key="", **changes):
+    return actions.start_team(plan(**changes), source=source, user_id=None, rehearsal=True, actor="user:ada", idempotency_key=key)
 
 
 def test_a_team_is_made_with_everything_in_its_plan_and_begins(source):
@@ -226,6 +228,35 @@ def test_a_folder_left_over_from_a_deleted_team_is_not_taken_for_ones_own(source
     team = start(source)
     Team.objects.all().delete()
     assert start(source).workspace != team.workspace
+
+
+def test_a_team_that_is_sent_twice_starts_once_and_leaves_one_folder(source):
+    first, again = (start(source, key="k") for _ in range(2))
+    assert first.pk == again.pk
+    assert workspaces.taken() == {"atlas"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_team_that_is_sent_twice_at_once_starts_once_and_leaves_one_folder(source):
+    found = world.at_once(2, lambda _: start(source, key="k"))
+    started = [one for one in found if isinstance(one, Team)]
+    assert {one.pk for one in started} == set(Team.objects.values_list("pk", flat=True)), found
+    assert len(started) >= 1
+    assert all(isinstance(one, (Team, Conflict)) for one in found)
+    assert workspaces.taken() == {"atlas"}
+
+
+def test_a_folder_goes_only_where_the_database_says_that_no_team_has_come_of_it(source, monkeypatch):
+    """A commit whose answer was lost may be done."""
+    team = start(source)
+    workspaces.claim("other")
+    with monkeypatch.context() as away:
+        away.setattr(Team.objects, "filter", lambda **_: (_ for _ in ()).throw(OperationalError("away")))
+        teams.drop_folder_of_none("other")
+    assert workspaces.taken() == {team.slug, "other"}
+    for slug in (team.slug, "other"):
+        teams.drop_folder_of_none(slug)
+    assert workspaces.taken() == {team.slug}
 
 
 def test_what_cannot_be_started_leaves_nothing_behind(source):

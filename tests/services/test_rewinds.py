@@ -1,10 +1,13 @@
 """The files of a workspace put back to how they were at a prompt: looked at first, undone at will, never under an agent."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.db import OperationalError
 
 from tasks_app.domain.errors import Conflict, Invalid, NotFound, Stale
 from tasks_app.models import Event, Run, Step, Task, Team
@@ -220,6 +223,26 @@ def test_what_fails_after_git_leaves_the_files_as_they_were(one: Tried, monkeypa
         ACTS["fork"](one)
     assert (files(one), Team.objects.get().workspace_due) == (AFTER, "")
     assert not Event.objects.filter(kind__in=("files.rewound", "task.forked")).exists()
+
+
+@pytest.mark.parametrize("act", ["rewind", "fork"])
+def test_a_commit_that_is_done_stays_done_though_its_answer_was_lost(
+    one: Tried, act: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database restarts at the commit: what is stored says that the files were put back, so they are."""
+
+    @contextmanager
+    def lost(*given: Any, **more: Any) -> Iterator[rewinds.Moved]:
+        with gone_back(*given, **more) as moved:
+            yield moved
+            raise OperationalError("the connection is lost")
+
+    gone_back = rewinds.gone_back
+    monkeypatch.setattr(rewinds, "gone_back", lost)
+    with pytest.raises(OperationalError):
+        ACTS[act](one)
+    assert (files(one), Team.objects.get().workspace_due) == ({"a.txt": "before"}, "")
+    assert Event.objects.filter(kind="files.rewound").count() == 1
 
 
 def test_the_sweep_does_not_wait_for_git_that_is_at_work(one: Tried) -> None:
