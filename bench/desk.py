@@ -50,6 +50,24 @@ def of_home(home: Path, kind: str) -> list[psutil.Process]:
     return [process for process, line in _ours(home) if WORDS[kind] in line and not spare.waits(process)]
 
 
+def has_ended(process: psutil.Process) -> bool:
+    """Whether a process is no more, or a zombie."""
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def takes_connections(web: psutil.Process) -> bool:
+    """Whether a web server has begun: its event loop waits for the socket that all of them share (`--fd`; Linux)."""
+    try:
+        line, mine = web.cmdline(), Path(f"/proc/{web.pid}/fdinfo")
+        wanted = ["tfd:", line[line.index("--fd") + 1]]
+        return any(row.split()[:2] == wanted for info in mine.iterdir() for row in info.read_text().splitlines())
+    except (psutil.Error, OSError, ValueError):
+        return False
+
+
 def spares_of_home(home: Path) -> list[psutil.Process]:
     """Return the processes of the home that wait to become a worker."""
     return [process for process, _ in _ours(home) if spare.waits(process)]

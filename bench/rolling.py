@@ -76,20 +76,22 @@ class Roller:
             self._replace_worker(worker)
         for web in of_home(self.house.place.home, "web"):
             self._replace(web, "web")
-            desk.until(self.house.answers, seconds=PATIENCE_S, words="a page")
+            desk.until(self._all_webs_serve, seconds=PATIENCE_S, words="the new web server")
         for valkey in of_home(self.house.place.home, "valkey"):
             self._replace(valkey, "valkey")
         if self.house.place.cluster is not None:
             self.house.place.cluster.restart(mode="fast")
             connections.close_all()  # ours are gone too
 
+    def _all_webs_serve(self) -> bool:
+        webs = of_home(self.house.place.home, "web")
+        return len(webs) == WEBS and all(desk.takes_connections(web) for web in webs)
+
     def _replace(self, process: psutil.Process, kind: str) -> None:
         """SIGTERM, and `up` starts another; notes how long it took to leave."""
         count, begun = len(of_home(self.house.place.home, kind)), time.monotonic()
         process.send_signal(signal.SIGTERM)
-        desk.until(
-            lambda: not process.is_running() or process.status() == "zombie", seconds=PATIENCE_S, words=f"the end of a {kind}"
-        )
+        desk.until(partial(desk.has_ended, process), seconds=PATIENCE_S, words=f"the end of a {kind}")
         self.measured.left.setdefault(kind, []).append(time.monotonic() - begun)
         desk.until(lambda: len(of_home(self.house.place.home, kind)) >= count, seconds=PATIENCE_S, words=f"another {kind}")
 
