@@ -59,13 +59,13 @@ def has_ended(process: psutil.Process) -> bool:
 
 
 def takes_connections(web: psutil.Process) -> bool:
-    """Whether a web server has begun: its event loop waits for the socket that all of them share (`--fd`; Linux)."""
+    """Whether a web server has begun: its event loop waits for a socket that listens (Linux)."""
     try:
-        line, mine = web.cmdline(), Path(f"/proc/{web.pid}/fdinfo")
-        wanted = ["tfd:", line[line.index("--fd") + 1]]
-        return any(row.split()[:2] == wanted for info in mine.iterdir() for row in info.read_text().splitlines())
-    except (psutil.Error, OSError, ValueError):
+        listening = {str(one.fd) for one in web.net_connections("inet") if one.status == psutil.CONN_LISTEN}
+        rows = [row.split() for info in Path(f"/proc/{web.pid}/fdinfo").iterdir() for row in info.read_text().splitlines()]
+    except (psutil.Error, OSError):
         return False
+    return any(row[:1] == ["tfd:"] and row[1] in listening for row in rows)
 
 
 def spares_of_home(home: Path) -> list[psutil.Process]:

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 
 HEADER = "Idempotency-Key"
 FIELD = "idempotency_key"
-"""The hidden field of a form, for who has no scripts; with them, static/js/desk.js sends the header."""
+"""The hidden field of a form; where there are scripts, static/js/desk.js sends the header."""
 PERSONAL = frozenset((FIELD, "csrfmiddlewaretoken"))
 
 
@@ -19,6 +19,8 @@ def key_of(request: HttpRequest) -> str:
     given = request.headers.get(HEADER) or request.POST.get(FIELD, "")
     if not given:
         return ""
-    form = sorted((name, values) for name, values in request.POST.lists() if name not in PERSONAL)
-    body = form or request.body.decode("utf-8", "replace")
-    return sha256(json.dumps([request.user.pk, request.path, given, body]).encode()).hexdigest()
+    if request.content_type == "application/json":
+        held: object = request.body.decode("utf-8", "replace")
+    else:
+        held = sorted((name, values) for name, values in request.POST.lists() if name not in PERSONAL)
+    return sha256(json.dumps([request.user.pk, request.path, given, held]).encode()).hexdigest()

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from dashboard.api.base import Body, team_of
 from dashboard.api.tasks import ERRORS, agent_named, task_of
+from dashboard.idempotency import key_of
 from tasks_app.management import fork_json
 from tasks_app.services import forks, rewinds
 
@@ -46,7 +47,15 @@ def fork(request: HttpRequest, pk: int, body: Fork) -> Status[dict[str, Any]]:
     card, viewer = task_of(request, pk)
     agent_id = agent_named(card.team_id, body.agent) if body.agent else None
     run = fork_json.run_of(pk, body.run)
-    forks.fork(run, at=body.at, agent_id=agent_id, guidance=body.guidance, files=body.files, actor=viewer.actor)
+    forks.fork(
+        run,
+        at=body.at,
+        agent_id=agent_id,
+        guidance=body.guidance,
+        files=body.files,
+        actor=viewer.actor,
+        idempotency_key=key_of(request),
+    )
     return Status(201, {"forked": run, "at": body.at})
 
 
@@ -67,6 +76,6 @@ def rewind(request: HttpRequest, pk: int, body: Rewind) -> dict[str, Any]:
 
 @teams_router.post("/{slug}/undo-rewind", response={200: dict[str, Any], **ERRORS})
 def undo(request: HttpRequest, slug: str) -> dict[str, Any]:
-    """Put the files back to how they were before the last rewind; twice is doing it again."""
+    """Put the files back to how they were before the last rewind; undone twice is done again."""
     pk, viewer = team_of(request, slug, act=True)
-    return {"files": rewinds.undo(pk, actor=viewer.actor)}
+    return {"files": rewinds.undo(pk, actor=viewer.actor, idempotency_key=key_of(request))}

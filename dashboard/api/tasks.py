@@ -8,6 +8,7 @@ from pydantic import Field
 
 from dashboard.access import Viewer, require_team
 from dashboard.api.base import Body, ErrorAnswer, viewer_of
+from dashboard.idempotency import key_of
 from tasks_app.domain.errors import Invalid, NotFound
 from tasks_app.execution import handover
 from tasks_app.selectors import journal, tasks
@@ -122,7 +123,8 @@ def reassign(request: HttpRequest, pk: int, body: Reassign) -> dict[str, Any]:
     """Give an unfinished task to another agent, with guidance."""
     card, viewer = task_of(request, pk)
     agent_id = agent_named(card.team_id, body.agent) if body.agent else None
-    actions.reassign(pk, agent_id=agent_id, guidance=body.guidance, start=body.start, actor=viewer.actor)
+    key = key_of(request)
+    actions.reassign(pk, agent_id=agent_id, guidance=body.guidance, start=body.start, actor=viewer.actor, idempotency_key=key)
     return {"to": body.agent or "any free agent"}
 
 

@@ -36,12 +36,15 @@ def hidden(context: Context, given: Mapping[str, object] | None = None, **fields
 
 @register.simple_tag(takes_context=True)
 def new_request(context: Context) -> SafeString | str:
-    """Return the hidden field that makes a form, sent again by who goes back to it, the same request (`dashboard.idempotency`).
+    """Return the hidden field that makes a form, sent again from the page of an error, the same request.
 
-    For forms that make something. Where there are scripts, or the form comes through the socket, static/js/desk.js sends a key.
+    For forms of which twice is one too many. A page that answers a form, such as the preview of a plan, goes on with its key.
+    What comes through the socket has none: there static/js/desk.js sends it.
     """
-    made = format_html('<input type="hidden" name="{}" value="{}">', FIELD, secrets.token_urlsafe(12))
-    return made if "csrf_token" in context else ""
+    if "csrf_token" not in context:
+        return ""
+    given = context["request"].POST.get(FIELD, "")[:40] if "request" in context else ""
+    return format_html('<input type="hidden" name="{}" value="{}">', FIELD, given or secrets.token_urlsafe(12))
 
 
 @register.simple_tag

@@ -1,5 +1,6 @@
 """Error pages in words; none of them needs the database."""
 
+import contextlib
 import sys
 from typing import Any
 
@@ -9,6 +10,8 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import Resolver404, resolve
+
+from dashboard.idempotency import FIELD
 
 WORDS: dict[int, tuple[str, str]] = {
     400: ("This request cannot be read", "Something in it is damaged. Go back and try again."),
@@ -78,10 +81,19 @@ def server_error(request: HttpRequest) -> HttpResponse:
         detail = {"code": code, "message": f"{title}: {words}", "field": "", "problems": []}
         response: HttpResponse = JsonResponse({"error": detail}, status=status)
     else:
-        response = render(None, "broken.html", {"title": title, "words": words}, status=status)
+        context = {"title": title, "words": words, "address": request.path, "form": _kept(request)}
+        response = render(None, "broken.html", context, status=status)
     if gone:
         response["Retry-After"] = RETRY_S
     return response
+
+
+def _kept(request: HttpRequest) -> list[tuple[str, str]]:
+    """Return what a form held that may be sent again as it was, for it carries a key: else nothing."""
+    with contextlib.suppress(Exception):  # whatever it was that broke, it may have been this
+        if FIELD in request.POST:
+            return [(name, value) for name, values in request.POST.lists() for value in values]
+    return []
 
 
 @login_not_required

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_GET
 from dashboard.access import require_team
 from dashboard.forms import fields
 from dashboard.http import post_only
+from dashboard.idempotency import key_of
 from dashboard.views.act import Act, choose, perform
 from dashboard.views.page import Page
 from tasks_app.domain.errors import DomainError, NotFound
@@ -55,7 +56,8 @@ def _acts(request: HttpRequest, run_id: str, seq: int, team_pk: int, actor: str)
 
     def fork() -> str:
         agent, guidance = fields.pk(post, "agent"), fields.text(post, "guidance")
-        forks.fork(run_id, at=seq, agent_id=agent, guidance=guidance, files=post.get("files", "now"), actor=actor)
+        files, key = post.get("files", "now"), key_of(request)
+        forks.fork(run_id, at=seq, agent_id=agent, guidance=guidance, files=files, actor=actor, idempotency_key=key)
         return "Forked: the new attempt starts as soon as the agent is free. The old one stays as it is."
 
     def rewind() -> str:
@@ -63,7 +65,7 @@ def _acts(request: HttpRequest, run_id: str, seq: int, team_pk: int, actor: str)
         return f"The files were put back: {done.summary}. It can be undone."
 
     def undo() -> str:
-        return f"Undone: {rewinds.undo(team_pk, actor=actor)} files are as they were before."
+        return f"Undone: {rewinds.undo(team_pk, actor=actor, idempotency_key=key_of(request))} files are as they were before."
 
     return {"fork": fork, "rewind": rewind, "undo": undo}
 

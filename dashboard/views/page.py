@@ -72,7 +72,10 @@ class Page:
             "notice": None if at_fields else problem,
             **(context or {}),
         }
-        response = render(self.request, template, values, status=problem.status if problem else status)
+        if problem is not None:
+            # a 5xx is never shown by desk.js, for it is no page of ours; this one is, and says more than that something failed
+            status = 409 if problem.status >= 500 and self.request.headers.get("HX-Request") else problem.status
+        response = render(self.request, template, values, status=status)
         response.headers["Vary"] = "HX-Request, Cookie"
         response.headers["Cache-Control"] = "no-store"
         return response

@@ -11,6 +11,7 @@ from dashboard.forms import budgets as budget_forms
 from dashboard.forms import fields
 from dashboard.forms import tasks as forms
 from dashboard.http import post_only
+from dashboard.idempotency import key_of
 from dashboard.panels.task_page import Attempts, Handover, TaskActions, TaskHead
 from dashboard.views.act import Act, Said, choose, perform
 from dashboard.views.page import Page
@@ -109,7 +110,8 @@ def _acts(request: HttpRequest, pk: int, actor: str) -> dict[str, Act]:
     def reassign() -> Said:
         guidance = fields.text(post, "guidance")
         agent, start = fields.pk(post, "agent"), post.get("start", "clean")
-        back = undo.reassign(pk, agent_id=agent, guidance=guidance, start=start, actor=actor)
+        key = key_of(request)
+        back = undo.reassign(pk, agent_id=agent, guidance=guidance, start=start, actor=actor, idempotency_key=key)
         return Said("Reassigned: the next attempt starts as soon as the agent is free.", back)
 
     def complete() -> str:

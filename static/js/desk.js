@@ -1,4 +1,4 @@
-// What pages do by themselves: forms, lists in order, clocks, menus that close. No page needs it: every form works without scripts.
+// What pages do by themselves: forms, clocks, menus that close. No page needs it: every form works without scripts.
 (() => {
   const INERT = 500, BOUND = 10_000;
 
@@ -28,14 +28,17 @@
   const sending = new Map();
   let answered = false, refused = false;
   const say = (form, text) => {
-    const find = () => form.querySelector("[data-answer-status]");
-    if (!find()) form.insertAdjacentHTML("beforeend", '<p class="error" role="alert" data-answer-status>');
-    const status = find();
+    let status = form.querySelector("[data-answer-status]");
+    if (!status) {
+      form.insertAdjacentHTML("beforeend", '<p class="error" role="alert" data-answer-status>');
+      status = form.lastElementChild;
+    }
     status.textContent = text;
     status.hidden = false;
   };
   const failed = (form, why) => {
     sending.delete(form.dataset.answer);
+    form.dataset.hold ||= form.id && !form.dataset.answer ? "firm" : ""; // no frame takes the words away
     say(form, `Not delivered: ${why}. Your text is kept. Try again.`);
   };
   document.addEventListener("submit", (event) => {
@@ -55,17 +58,20 @@
   const posted = (event) => event.target.closest?.("form[method=post]");
   document.addEventListener("htmx:config:request", (event) => {
     const form = posted(event);
-    if (form) event.detail.ctx.request.headers["Idempotency-Key"] = form.once ??= Math.random();
+    if (!form) return;
+    event.detail.ctx.request.headers["Idempotency-Key"] = form.once ??= Math.random();
+    if (!form.dataset.answer) form.querySelector("[data-answer-status]")?.remove();
   });
   document.addEventListener("htmx:error", (event) => {
     const form = posted(event);
-    if (form) failed(form, "the server cannot be reached");
+    if (form) failed(form, event.detail.error === "timeout" ? "no answer within 10 s" : "the server cannot be reached");
   });
   document.addEventListener("htmx:after:request", (event) => {
     const form = posted(event), { status } = event.detail.ctx.response, good = status < 400;
     if (!form) return;
     if (status >= 500) return failed(form, "server error");
     form.once = null;
+    delete form.dataset.hold;
     sending.delete(form.dataset.answer);
     if (form.matches("[data-answer],[data-next]")) [answered, refused] = [good, !good];
     if (!good) return;
@@ -113,23 +119,6 @@
     quiet = setTimeout(() => { fresh = 0; news.textContent = ""; }, 8000);
   });
 
-  // A list that keeps its places (live.js) is put in order by a button, shown where it has changed.
-  const rows = (list) => [...list.children].filter((one) => one.id);
-  const rank = (row) => Number((row.matches("[data-rank]") ? row : row.querySelector("[data-rank]"))?.dataset.rank ?? 0);
-  const order = () => {
-    for (const list of document.querySelectorAll("[data-sorted]")) {
-      const ranks = rows(list).map(rank), button = list.querySelector("[data-sort]");
-      if (button) button.hidden = ranks.every((one, at) => !at || ranks[at - 1] <= one);
-    }
-  };
-  document.addEventListener("click", (event) => {
-    const list = event.target.closest("[data-sort]")?.closest("[data-sorted]");
-    if (!list) return;
-    list.prepend(...rows(list).sort((one, other) => rank(one) - rank(other)));
-    list.querySelector("a")?.focus();
-    order();
-  });
-
   // Clocks, by the server's, in the words of tasks_app/domain/spans.py.
   let skew = 0;
   const span = (s) => {
@@ -151,7 +140,7 @@
     }
   };
   document.addEventListener("page:skew", ({ detail }) => { skew = detail; });
-  document.addEventListener("page:shown", () => { order(); tick(); });
+  document.addEventListener("page:shown", tick);
   document.addEventListener("visibilitychange", tick);
   setInterval(tick, 1000);
 
@@ -165,7 +154,12 @@
     for (const menu of menus()) if (!menu.contains(event.target)) menu.open = false;
   });
 
-  const follow = () => { if (document.getElementById("follow")) import(document.documentElement.dataset.transcript).catch(() => {}); };
+  // What only some pages have comes with them.
+  const follow = () => {
+    const { dataset } = document.documentElement;
+    for (const [mark, script] of [["#follow", dataset.transcript], ["[data-sorted]", dataset.sorted]])
+      if (document.querySelector(mark)) import(script).catch(() => {});
+  };
 
   // What tells of requests comes when the page stands, and only for who asked for it, or is about to.
   const later = document.documentElement.dataset.later, choice = "[data-notify-on],[data-notify-no]";

@@ -70,6 +70,14 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name='KeyedRequest',
+            fields=[
+                ('key', models.CharField(max_length=64, primary_key=True, serialize=False)),
+                ('made', models.CharField(blank=True, max_length=40)),
+                ('at', models.DateTimeField(db_index=True)),
+            ],
+        ),
+        migrations.CreateModel(
             name='ServerDay',
             fields=[
                 ('day', models.DateField(primary_key=True, serialize=False)),

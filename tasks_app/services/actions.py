@@ -10,7 +10,7 @@ from tasks_app.domain.deciders import Settings
 from tasks_app.domain.errors import Conflict, Invalid, TooLarge
 from tasks_app.domain.plan_model import Plan
 from tasks_app.domain.statuses import AgentStatus, Reason, RunStatus, TaskStatus, TeamStatus
-from tasks_app.models import Decision, Message, Run, Task, Team
+from tasks_app.models import Decision, Run, Task, Team
 from tasks_app.services import (
     agents,
     checkpoints,
@@ -22,7 +22,6 @@ from tasks_app.services import (
     expiry,
     idempotency,
     judges,
-    messages,
     overruns,
     planned,
     proofs,
@@ -47,7 +46,9 @@ def start_team(
 ) -> Team:
     """Prepare the workspace, make the team with everything in its plan, and let it begin. All or nothing."""
     if known := idempotency.made(idempotency_key):
-        return teams.get(int(known))
+        team = teams.get(int(known))
+        scheduling.tick(team.pk)
+        return team
     judges.must_exist(plan)
     if plan.limits.sandbox:
         workspaces.must_isolate()
@@ -110,13 +111,17 @@ def start_task(task_id: int, *, agent_id: int, actor: str) -> Run:
         return runs.claim_task(task_id, agent_id=agent_id, actor=actor)
 
 
-def reassign(task_id: int, *, agent_id: int | None, guidance: str = "", start: str = "clean", actor: str) -> Task:
+def reassign(
+    task_id: int, *, agent_id: int | None, guidance: str = "", start: str = "clean", actor: str, idempotency_key: str = ""
+) -> Task:
     """Give an unfinished task to an agent (None: any suitable one), with guidance. A running attempt is stopped first."""
     if start not in STARTS:
         raise Invalid("Start from `clean` or from the `last` attempt.", field="start")
     if len(guidance) > GUIDANCE_LIMIT:
         raise TooLarge(f"The guidance is longer than {GUIDANCE_LIMIT:,} characters.", field="guidance")
     with transaction.atomic():
+        if not idempotency.is_first(idempotency_key, makes=task_id):
+            return tasks.get(task_id)
         task = _locked(task_id)
         if agent_id is not None:
             agents.for_work(agent_id, task.team_id)
@@ -292,8 +297,3 @@ def resume_agent(agent_id: int, *, actor: str) -> None:
     """The agent may be given work again."""
     agents.set_status(agent_id, status=AgentStatus.ACTIVE, actor=actor)
     scheduling.tick(agents.get(agent_id).team_id)
-
-
-def send_message(team_id: int, *, to: str, body: str, priority: str = "normal", actor: str) -> Message:
-    """The lead writes to an agent, also in the middle of its run."""
-    return messages.send(team_id, sender_agent_id=None, to=to, body=body, priority=priority, actor=actor)

@@ -14,6 +14,7 @@ from tasks_app.services import (
     agents,
     decisions,
     events,
+    idempotency,
     rewinds,
     runs,
     scheduling,
@@ -70,6 +71,7 @@ def fork(
     files: str = "now",
     team_id: int | None = None,
     actor: str,
+    idempotency_key: str = "",
 ) -> Task:
     """Let the task start again as a fork of this run at step `at`, with an agent (None: the same one). All or nothing.
 
@@ -85,7 +87,9 @@ def fork(
         raise NotFound("There is no such attempt in this team.", field="run")
     if files == "then" and found.moment is None:
         raise Conflict(rewinds.NONE_KEPT, field="files")
-    wanted = _Wanted(agent_id or found.run.agent_id, guidance, files, actor)
+    if known := idempotency.made(idempotency_key):
+        return tasks.get(int(known))
+    wanted = _Wanted(agent_id or found.run.agent_id, guidance, files, actor, idempotency_key)
     if files == "then" and found.moment is not None:
         with transaction.atomic():
             _may_start(found, wanted)  # refused before a file is touched
@@ -106,6 +110,7 @@ class _Wanted:
     guidance: str
     files: str
     actor: str
+    idempotency_key: str
 
 
 def _may_start(found: Point, wanted: _Wanted) -> tuple[Task, Agent]:
@@ -135,6 +140,7 @@ def _free(run: Run) -> Task:
 
 def _start(found: Point, wanted: _Wanted) -> None:
     task, agent = _may_start(found, wanted)
+    idempotency.is_first(wanted.idempotency_key, makes=task.pk)
     run, step, actor, guidance = found.run, found.step, wanted.actor, wanted.guidance
     data = {"to": agent.name, "attempt": run.attempt, "step": step.seq, "files": wanted.files, "guidance": guidance}
     if task.status != TaskStatus.PENDING.value:

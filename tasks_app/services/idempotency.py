@@ -28,15 +28,19 @@ def once(key: str, find: Callable[[str], Made], make: Callable[[], Made]) -> Mad
     One transaction with what is made: both are there, or neither. Of two at once the second waits for the first. Without a key
     (""), it is made.
     """
-    if not key:
-        return make()
     with transaction.atomic():
-        KeyedRequest.objects.bulk_create([KeyedRequest(key=key, at=clock.now())], ignore_conflicts=True)
-        if known := made(key):
-            return find(known)
+        if not is_first(key):
+            return find(made(key))
         new = make()
         KeyedRequest.objects.filter(key=key).update(made=str(new.pk))
         return new
+
+
+def is_first(key: str, *, makes: object = "") -> bool:
+    """Note a request in the transaction that does it, with what it `makes`; False: it was done before. Without a key, True."""
+    if not key:
+        return True
+    return KeyedRequest.objects.get_or_create(key=key, defaults={"made": str(makes), "at": clock.now()})[1]
 
 
 def forget() -> int:

@@ -67,7 +67,7 @@ def post(team_id: int, draft: Draft, *, sender_agent_id: int | None, to: str, ac
     events.lock(team_id)
     key = messaging.frame_key(sender_agent_id, name, body) or (draft.dedupe_key or "")[:100] or None
     if key and (known := Message.objects.filter(Q(dedupe_key=key) | Q(dedupe_key__startswith=f"{key}:to:"), team_id=team_id)):
-        return list(known)
+        return sorted(known, key=_place)
     if to_all:
         sender = Agent.objects.filter(pk=sender_agent_id).first() if sender_agent_id else None
         pairs = [Ends(sender, agent) for agent in talk.everyone(team_id, sender_agent_id)]
@@ -87,6 +87,12 @@ def post(team_id: int, draft: Draft, *, sender_agent_id: int | None, to: str, ac
     if parent is not None:
         Message.objects.filter(pk=parent.pk, answered_at=None).update(answered_at=made[0].created_at)
     return made
+
+
+def _place(message: Message) -> int:
+    """Which it was of those that were sent at once: the end of its key."""
+    place = (message.dedupe_key or "").rpartition(":to:")[2]
+    return int(place) if message.broadcast else 0
 
 
 def _store(team_id: int, pairs: list[Ends], draft: Draft, parent: Message | None, depth: int) -> list[Message]:

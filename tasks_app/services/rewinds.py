@@ -12,7 +12,7 @@ from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import StepKind
 from tasks_app.domain.text import clean
 from tasks_app.models import Event, Run, Step, Team
-from tasks_app.services import differences, events, keys, runs, snapshots
+from tasks_app.services import differences, events, idempotency, keys, runs, snapshots
 
 NONE_KEPT = (
     "The files were not kept at that moment, or not for so long: git is not installed, the attempt is older than this feature, "
@@ -150,10 +150,12 @@ def _reserve(team: Team) -> str:
 def _as_before(team: Team, before: str) -> None:
     """Nothing has happened: the files as they were, the team free. What fails here is left to the sweep.
 
-    Where the team owes nothing any more, the caller's commit is done and only its answer was lost: the files stay.
+    Where the team owes nothing any more, the caller's commit is done and only its answer was lost: the files stay. Asked under
+    the lock, for which a commit that is still under way is waited for.
     """
-    if not Team.objects.filter(pk=team.pk, workspace_due=before).exists():
-        return
+    with transaction.atomic():
+        if events.lock(team.pk).workspace_due != before:
+            return
     now = snapshots.take(team.slug, team.workspace)
     snapshots.rewind(team.slug, team.workspace, now, before)
     Team.objects.filter(pk=team.pk, workspace_due=before).update(workspace_due="")
@@ -176,18 +178,23 @@ def last(team_id: int) -> Event | None:
     return Event.objects.filter(team_id=team_id, kind__in=kinds).order_by("-seq").first()
 
 
-def undo(team_id: int, *, actor: str) -> int:
-    """Put the files back to how they were before the last rewind; returns how many changed. Doing it twice is doing it again."""
+def undo(team_id: int, *, actor: str, idempotency_key: str = "") -> int:
+    """Put the files back to how they were before the last rewind; returns how many changed. Undone twice is done again."""
+    if known := idempotency.made(idempotency_key):
+        return int(known)
     with transaction.atomic():
         must_be_free(team_id)
     team = Team.objects.get(pk=team_id)
     with snapshots.store_of(team.slug):  # of two at once each undoes what is then the last
+        if known := idempotency.made(idempotency_key):
+            return int(known)
         found = last(team_id)
         if found is None or not found.data.get("before"):
             raise Conflict("No files of this team have been put back, so there is nothing to undo.")
         target = str(found.data["before"])
         with gone_back(team, target) as moved, transaction.atomic():
             moved.over()
+            idempotency.is_first(idempotency_key, makes=moved.count)
             data = {"count": moved.count, "before": moved.before, "to": target}
             events.append(team_id, EventKind.FILES_REWIND_UNDONE, actor=actor, keys=(keys.team(team_id),), data=data)
     return moved.count

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from django.db import DatabaseError, transaction
+from django.db import Error, transaction
 from django.utils import timezone
 
 from tasks_app.domain import names
@@ -103,7 +103,7 @@ def drop_folder_of_none(slug: str) -> None:
     """
     try:
         unused = not Team.objects.filter(slug=slug).exists()
-    except DatabaseError:
+    except Error:
         logger.warning("the folder of a team %s stays: the database does not say whether there is such a team", slug)
         return
     if unused:

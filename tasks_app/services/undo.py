@@ -15,7 +15,7 @@ from tasks_app.domain.errors import Conflict
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import DecisionStatus, TaskStatus
 from tasks_app.models import Decision, Event, Run, Task
-from tasks_app.services import actions, events, expiry, reviews, runs, scheduling, task_states, tasks, teams
+from tasks_app.services import actions, events, expiry, idempotency, reviews, runs, scheduling, task_states, tasks, teams
 
 AGAIN = {"cancelled": "as it was in the queue", "reassigned": "as it was before"}
 
@@ -50,11 +50,13 @@ def cancel(task_id: int, *, why: str = "", actor: str) -> Undo | None:
         return _of_task(Act.CANCELLED, task_id, before)
 
 
-def reassign(task_id: int, *, agent_id: int | None, guidance: str, start: str, actor: str) -> Undo | None:
+def reassign(
+    task_id: int, *, agent_id: int | None, guidance: str, start: str, actor: str, idempotency_key: str = ""
+) -> Undo | None:
     """Give a task out as `actions.reassign` does; returns how to undo it while it has not started, else None."""
     with transaction.atomic():
-        before = _quiet(task_id)
-        actions.reassign(task_id, agent_id=agent_id, guidance=guidance, start=start, actor=actor)
+        before = None if idempotency.made(idempotency_key) else _quiet(task_id)
+        actions.reassign(task_id, agent_id=agent_id, guidance=guidance, start=start, actor=actor, idempotency_key=idempotency_key)
         return _of_task(Act.REASSIGNED, task_id, before)
 
 

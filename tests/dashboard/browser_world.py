@@ -11,7 +11,7 @@ from django.test import Client
 
 from tasks_app.domain.events import EventKind
 from tasks_app.models import Agent, Team
-from tasks_app.services import events, keys
+from tasks_app.services import events, keys, messages
 from tests import factories as make
 from tests.payloads import PAYLOADS
 
@@ -42,6 +42,12 @@ def burst(times: int) -> int:
             events.append(team.pk, EventKind.NOTE, keys=changed)
         time.sleep(2 / times)
     return times
+
+
+def note(to: str, body: str) -> str:
+    """Let the lead write to an agent of Atlas; returns the message."""
+    team = Team.objects.get(slug="atlas")
+    return str(messages.send(team.pk, sender_agent_id=None, to=to, body=body, actor="user:anna").pk)
 
 
 def ask(title: str, *, blocks: bool) -> str:

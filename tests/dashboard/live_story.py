@@ -92,7 +92,7 @@ def snooze() -> None:
 
 
 def message() -> None:
-    actions.send_message(_team().pk, to="builder-1", body="Use the sandbox.\nPlease.", actor=BY)
+    messages.send(_team().pk, sender_agent_id=None, to="builder-1", body="Use the sandbox.\nPlease.", actor=BY)
 
 
 def peer_message() -> None:

@@ -193,9 +193,15 @@ def test_a_message_whose_answer_was_lost_is_kept_in_its_form_and_sent_again_it_i
     send.click()
     expect(desk.get_by_text("Not delivered: the server cannot be reached. Your text is kept. Try again.")).to_be_visible()
     expect(box).to_have_value("Keep the old column.")
+    server.python(
+        "import json; from tests.dashboard import browser_world; print(json.dumps(browser_world.note('ada', 'Meanwhile.')))"
+    )
+    expect(desk.get_by_text("Meanwhile.")).to_be_visible()
+    expect(desk.get_by_text("Not delivered")).to_be_visible()
     desk.unroute("**/message/")
     send.click()
     expect(box).to_have_value("")
+    expect(desk.get_by_text("Not delivered")).to_have_count(0)
     said = "from tasks_app.models import Message; print(Message.objects.filter(body='Keep the old column.').count())"
     assert server.python(said) == 1
     box.fill("Keep the old column.")

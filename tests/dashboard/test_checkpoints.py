@@ -5,8 +5,9 @@ import json
 import pytest
 from django.urls import reverse
 
+from tasks_app.domain.errors import Unavailable
 from tasks_app.models import Checkpoint, ContextEntry, Task, Team
-from tasks_app.services import actions, checkpoints, context
+from tasks_app.services import actions, checkpoints, context, restores
 from tasks_app.services.context import Writer
 from tests import factories as make
 from tests.dashboard.conftest import html_of, words_of
@@ -122,3 +123,17 @@ def test_through_the_api_a_checkpoint_is_saved_listed_looked_at_restored_and_del
     assert restored() == ("pending", 80)
     assert desk.delete(f"{ROOT}/{done['safety']}").status_code == 200
     assert desk.get(f"{ROOT}/{done['safety']}").status_code == 404
+
+
+@pytest.mark.parametrize(("headers", "status"), [({}, 503), ({"HX-Request": "true"}, 409)])
+def test_a_restore_whose_files_must_wait_says_so_with_scripts_and_without(desk, saved, monkeypatch, headers, status):
+    """htmx is given no 5xx: of that desk.js would only say that the server has failed."""
+    why = "The files could not be put back yet, the rest is done."
+
+    def refuse(*_, **__):
+        raise Unavailable(why)
+
+    monkeypatch.setattr(restores, "restore", refuse)
+    response = desk.post(at(saved.pk, name="checkpoint-action"), {"do": "restore", "seq": "1"}, headers=headers)
+    assert response.status_code == status
+    assert why in words_of(response)

@@ -4,15 +4,17 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth.forms import AuthenticationForm
 from django.db import OperationalError
 from django.test import Client
 from django.urls import reverse
 
-from tasks_app.models import Checkpoint, KeyedRequest, Message, Task, Team
+from tasks_app.models import Checkpoint, KeyedRequest, Message, Run, Task, Team
 from tasks_app.services import messages as service
 from tasks_app.services import scheduling
 from tests import factories as make
@@ -61,7 +63,8 @@ ENDPOINTS = {
 def atlas(team: Team, settings: Any, tmp_path: Path) -> Team:
     """Atlas with an agent and a task, its folders in one of this test."""
     settings.HOME = tmp_path
-    make.AgentFactory(team=team, name="ada", role="builder")
+    for name in ("ada", "ben", "cleo"):
+        make.AgentFactory(team=team, name=name, role="builder")
     make.TaskFactory(team=team, number=1, in_progress=True)
     Team.objects.update(last_task_number=1)
     return team
@@ -142,9 +145,11 @@ def test_a_plan_that_was_checked_starts_one_team_however_often_it_is_sent(desk: 
         re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', shown.partition('action="/teams/new/plan/">')[2])
     )
     start = {**start, "do": "start", "plan": PLAN}
-    assert start[KEY]
     for _ in range(2):
         assert desk.post(reverse("team-create"), start).headers["Location"] == "/teams/small/"
+    # who goes back and loads the preview again has the same key in it
+    preview = {"plan": PLAN, "rehearsal": "1", "base": "/tmp", "do": "check", KEY: start[KEY]}
+    assert html_of(desk.post(reverse("team-create"), preview)).count(f'value="{start[KEY]}"') == 2
     assert Team.objects.filter(name="Small").count() == 1
 
 
@@ -181,6 +186,70 @@ def test_what_was_made_and_has_gone_again_is_said_so(desk: Client, atlas: Team) 
     Checkpoint.objects.all().delete()
     assert by_api(desk, ENDPOINTS["checkpoint"], "a").status_code == 404
     assert not Checkpoint.objects.exists()
+
+
+@pytest.mark.parametrize("send", ["form", "api"])
+def test_a_task_given_out_again_does_not_stop_the_attempt_that_has_just_begun(desk: Client, atlas: Team, send: str) -> None:
+    task = make.TaskFactory(team=atlas, number=2, gave_up=True)
+    form = {"do": "reassign", "agent": "", "guidance": "Use UTC.", "start": "clean", KEY: "a"}
+
+    def give() -> int:
+        if send == "form":
+            return desk.post(reverse("task-action", args=[task.pk]), form).status_code
+        body = json.dumps({"guidance": "Use UTC."})
+        headers = {"Idempotency-Key": "a"}
+        return desk.post(
+            f"/api/tasks/{task.pk}/reassign", data=body, content_type="application/json", headers=headers
+        ).status_code
+
+    assert give() in (200, 302)
+    begun = Run.objects.get(task=task)
+    assert give() in (200, 302)
+    assert list(Run.objects.filter(task=task).values_list("pk", "status")) == [(begun.pk, begun.status)]
+
+
+def test_a_form_with_nothing_but_its_key_is_refused_as_without_it(desk: Client, atlas: Team) -> None:
+    assert desk.post(reverse("checkpoint-save", args=["atlas"]), {KEY: "a"}).status_code == 422
+
+
+@pytest.mark.parametrize("error", [OperationalError("away"), RuntimeError("a fault")])
+def test_the_page_of_an_error_keeps_a_form_with_a_key_and_sends_it_again_as_it_was(
+    desk: Client, atlas: Team, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """For who has no scripts, and for what htmx does not send."""
+
+    def broken(_: int) -> None:
+        raise error
+
+    desk.raise_request_exception = False
+    one = FORMS["task"]
+    given = {**one.given, "description": 'It says "<b>&amp;"\nand more', KEY: "a"}
+    with monkeypatch.context() as away:
+        away.setattr(scheduling, "tick", broken)
+        page = desk.post(reverse(one.address, args=["atlas"]), given)
+    assert page.status_code in (500, 503)
+    assert Task.objects.filter(title="Export bills").count() == 1
+    text = page.content.decode()
+    again = {name: unescape(value) for name, value in re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', text)}
+    assert again == given
+    assert f'action="{reverse(one.address, args=["atlas"])}"' in text
+    assert "T-2 is added" in words_of(desk.post(reverse(one.address, args=["atlas"]), again, follow=True))
+    assert Task.objects.filter(title="Export bills").count() == 1
+
+
+def test_the_page_of_an_error_keeps_nothing_of_a_form_without_a_key(
+    client: Client, monkeypatch: pytest.MonkeyPatch, db: None
+) -> None:
+    """A password is never put into a page."""
+    client.raise_request_exception = False
+
+    def away(_: AuthenticationForm) -> None:
+        raise OperationalError("away")
+
+    monkeypatch.setattr(AuthenticationForm, "is_valid", away)
+    page = client.post(reverse("sign-in"), {"username": "anna", "password": "hunter2-hunter2"})
+    assert page.status_code == 503
+    assert "hunter2" not in page.content.decode()
 
 
 def test_a_message_with_a_key_may_also_be_said_twice(desk: Client, atlas: Team) -> None:

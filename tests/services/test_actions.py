@@ -169,7 +169,7 @@ MOVES = (
     _record,
     lambda crew, held, decision: world.answer(decision, "allow").status,
     lambda crew, held, decision: [
-        actions.send_message(held.team_id, to="builder-1", body="x", actor="user:ada").pk,
+        messages.send(held.team_id, sender_agent_id=None, to="builder-1", body="x", actor="user:ada").pk,
         actions.stop_agent(held.agent_id, actor="user:ada"),
         actions.cancel(held.task_id, actor="user:ada"),
     ],

@@ -10,7 +10,7 @@ from tasks_app.domain.errors import Conflict
 from tasks_app.domain.statuses import Reason
 from tasks_app.models import Agent, Event, Run, Task, Team
 from tasks_app.selectors import queue
-from tasks_app.services import actions, matching, recovery, runs, scheduling, steps, tasks
+from tasks_app.services import actions, matching, messages, recovery, runs, scheduling, steps, tasks
 from tests import factories
 from tests.services import world
 from tests.services.failing import fail, fail_for_good, open_run, take_any
@@ -73,7 +73,7 @@ def test_names_of_agents_are_one_each_and_a_task_belongs_to_one():
     task = tasks.create(team.pk, tasks.Draft("Write", assignee_id=writers[0].pk), actor="user:ada")
     scheduling.tick(team.pk)
     assert open_run(task).agent == writers[0]
-    sent = actions.send_message(team.pk, to="writer", body="Hello.", actor="user:ada")
+    sent = messages.send(team.pk, sender_agent_id=None, to="writer", body="Hello.", actor="user:ada")
     assert sent.recipient == writers[0]
 
 
