@@ -118,6 +118,12 @@ class LeaseLost(DomainError):
     status = 409
 
 
+class HandedOver(LeaseLost):
+    """An answer that was handed over already, to this life or to another one."""
+
+    code = "handed_over"
+
+
 class Unavailable(DomainError):
     """A part of the system does not answer at the moment."""
 

@@ -45,7 +45,7 @@ class Claimer:
         failed: Exception | None = None
         self.reserved = self._room()
         try:
-            got = await db.call(claims.claim_all, list(asked), worker=self._worker, host=self._host, more=self.reserved)
+            got = await db.call(claims.claim_all, list(asked), worker=self._worker, host=self._host, more=self.reserved, tried={})
             held = {each.id: each for each in got}
         except Exception as error:
             failed = error

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import time
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import cast
@@ -21,7 +22,7 @@ from tasks_app.loading import uncollected
 from tasks_app.runners.claude import processes
 from tasks_app.runners.port import Directive, Outcome, OutcomeKind, Runner
 from tasks_app.runners.registry import RUNNERS
-from tasks_app.services import runs, worktime
+from tasks_app.services import claims, runs, worktime
 from tasks_app.services.runs import Held
 from tasks_app.task_types import registry as task_types
 from tasks_app.tools.base import Caller
@@ -59,6 +60,7 @@ async def drive(held: Held, port: RunPort, here: Here | None = None) -> Held | N
     Never raises: what cannot be settled is given back by its lease.
     """
     started = time.monotonic()
+    here = here and replace(here, tried={})
     try:
         if held.fence > 1:
             # before any takeover: whatever an earlier life left on this host must be gone, its shells included
@@ -66,12 +68,26 @@ async def drive(held: Held, port: RunPort, here: Here | None = None) -> Held | N
         return (await _drive(held, port, here)).following
     except LeaseLost:
         logger.info("run %s: lost after %.1f s", held.id, time.monotonic() - started)
-    except Exception:
+        return await _claimed_already(here)
+    except Exception as error:
         logger.exception("run %s: could not be driven", held.id)
+        if db.is_away(error) or port.directive() is Directive.LOST:
+            return None  # no fault of the attempt's: its lease gives it back, with all that it has reported
         return (await _give_up(held, here)).following
     finally:
         await port.close()
     return None
+
+
+async def _claimed_already(here: Here | None) -> Held | None:
+    """What an earlier try to end this life has claimed, where that commit is done and only its answer was lost."""
+    if here is None or not here.tried:
+        return None
+    try:
+        return next(iter(await db.call(claims.confirmed, here.tried, worker=here.worker)), None)
+    except Exception:
+        logger.exception("what was claimed by worker %s could not be looked up; its lease gives it back", here.worker)
+        return None
 
 
 async def _drive(held: Held, port: RunPort, here: Here | None) -> Settled:
@@ -120,7 +136,9 @@ async def _play(held: Held, port: RunPort, runner: Runner, here: Here | None) ->
             await asyncio.shield(db.call(spec.release, prepared))
         if port.directive() is Directive.LOST:
             return Settled()
-        settled = await db.call_aside(outcome.settle, held, came, leaving_for=port.leaving_for, here=here)
+        settled = await db.call_aside(
+            outcome.settle, held, came, leaving_for=port.leaving_for, here=here, may_ask=not prepared.asked
+        )
         if not settled.again:
             return settled
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -43,6 +43,7 @@ class Here:
     worker: str
     host: str
     has_room: Callable[[], bool]
+    tried: dict[str, Held] = field(default_factory=dict)  # what a try has claimed for this place: its commit may be done
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,10 @@ class Settled:
     following: Held | None = None  # claimed already
 
 
-def settle(held: Held, outcome: Outcome, *, leaving_for: Reason | None, here: Here | None = None) -> Settled:
-    """Write what came of this life; returns what follows.
+def settle(
+    held: Held, outcome: Outcome, *, leaving_for: Reason | None, here: Here | None = None, may_ask: bool = False
+) -> Settled:
+    """Write what came of this life; returns what follows. `may_ask`: the agent was not asked for its report yet.
 
     What the files say is found first, for git takes its time. Then all of it is one transaction under the team's lock, and with
     it what may begin now, the first of that claimed for its place `here`: each time that the lock is taken costs a wait for it.
@@ -62,7 +65,7 @@ def settle(held: Held, outcome: Outcome, *, leaving_for: Reason | None, here: He
     if outcome.kind is OutcomeKind.LOST:
         return Settled()
     run = runs.get(held.id)
-    if _owes_report(run, outcome):
+    if may_ask and _owes_report(run, outcome):
         runs.guard(held.id, held.fence, asked_to_report=True)
         return Settled(again=True)
     write = _what(run, held, outcome, leaving_for)
@@ -82,7 +85,9 @@ def _following(held: Held, here: Here | None) -> Held | None:
             began = scheduling.give_out(held.team_id, keep=place is not None)
             if not began or place is None:
                 return None
-            return claims.follow(began[0], team_id=held.team_id, worker=place.worker, host=place.host)
+            claimed = claims.follow(began[0], team_id=held.team_id, worker=place.worker, host=place.host)
+            place.tried.update({claimed.id: claimed} if claimed else {})
+            return claimed
     except Exception as error:
         if db.is_away(error):
             raise  # all of it is tried again
@@ -91,9 +96,9 @@ def _following(held: Held, here: Here | None) -> Held | None:
 
 
 def _owes_report(run: Any, outcome: Outcome) -> bool:
-    """Whether the agent ended its turn without a word on its task, and was not asked for one yet."""
+    """Whether the agent ended its turn without a word on its task."""
     ended = outcome.kind is OutcomeKind.ENDED and run.stop_reason != Reason.BY_HAND.value
-    return ended and not run.asked_to_report and (run.report or {}).get("status") not in ("completed", "pending")
+    return ended and (run.report or {}).get("status") not in ("completed", "pending")
 
 
 def _what(run: Any, held: Held, outcome: Outcome, leaving_for: Reason | None) -> Write:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import time
+import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -58,6 +59,7 @@ class RunPort:
         self._directive = Directive.GO_ON
         self._changed = asyncio.Event()
         self._notes: list[str] = []
+        self._told: set[str] = set()  # messages that this life was given: what was only taken for it is taken again
         self._message_hinted, self._asked_at = True, 0.0  # something may have come since messages were looked for
         self._store = DatabaseSessionStore(run_id=held.id, fence=held.fence)
         self._writer = asyncio.create_task(self._write())
@@ -127,15 +129,22 @@ class RunPort:
 
     async def _brake(self, reading: budgets.Reading) -> None:
         """Budgets brake while the run is running: tell, save, leave."""
-        if reading.level is Level.OK or not await db.call(budgets.note_level, self.held.id, reading):
+        if reading.level is Level.OK or not await db.call(budgets.note_level, self.held.id, reading, set()):
             return
         share = f"{reading.used:,.2f} of {reading.limit:,.2f} {reading.unit} of the {reading.scope}"
         if reading.level is Level.USED_UP:
             self.leave_for(Reason.BUDGET)
             return
         if reading.level is Level.CHECKPOINT:
-            name, run_id = f"budget {share}", self.held.id
-            await db.call(checkpoints.save, self.held.team_id, name=name, by="system", run_id=run_id, automatic=True)
+            await db.call(
+                checkpoints.save,
+                self.held.team_id,
+                name=f"budget {share}",
+                by="system",
+                run_id=self.held.id,
+                automatic=True,
+                idempotency_key=uuid.uuid4().hex,
+            )
         self._notes.append(
             f"[crewdesk] The budget is nearly used: {share}. Wrap up: finish the smallest useful part, then report."
         )
@@ -161,7 +170,10 @@ class RunPort:
         due: Sequence[Any] = ()
         if idle or self._message_hinted or time.monotonic() - self._asked_at > NOTES_S:
             self._message_hinted, self._asked_at = False, time.monotonic()
-            due = await db.call(messages.take_due, self.held.agent_id, run_id=self.held.id, fence=self.held.fence)
+            due = await db.call(
+                messages.take_due, self.held.agent_id, run_id=self.held.id, fence=self.held.fence, told=self._told
+            )
+            self._told.update(message.pk for message in due)
         own, self._notes = self._notes, []
         return [*own, *(_told(m) for m in due)]
 

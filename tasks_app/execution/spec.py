@@ -27,10 +27,11 @@ from tasks_app.tools import registry
 
 @dataclass(frozen=True)
 class Prepared:
-    """A spec, and the rehearsal key to give back afterwards."""
+    """A spec, the rehearsal key to give back afterwards, and whether the prompt asks for the report."""
 
     spec: RunSpec
     rehearsal_key: str | None
+    asked: bool
 
 
 def remove_homes(run_id: str, *, upto: int) -> None:
@@ -85,7 +86,7 @@ def build(run_id: str, fence: int) -> Prepared:
         sandbox=bool(team.limits.get("sandbox")),
         rehearsal=team.rehearsal,
     )
-    return Prepared(spec, key)
+    return Prepared(spec, key, run.asked_to_report)
 
 
 def _to_be_told(run: Any, conversation: Conversation, *, resumes: bool) -> list[Any]:

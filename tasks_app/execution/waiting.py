@@ -7,7 +7,7 @@ from asyncio import wait_for
 from collections import Counter
 from typing import Any, Protocol
 
-from tasks_app.domain.errors import DecisionGone, DomainError, LeaseLost
+from tasks_app.domain.errors import DecisionGone, DomainError, HandedOver, LeaseLost
 from tasks_app.domain.leases import LOOK_S
 from tasks_app.execution import db
 from tasks_app.runners.port import Answer, Ask, AskWithdrawn, Directive, Parked
@@ -43,6 +43,14 @@ async def ask(port: Waiter, request: Ask, *, grace_s: float) -> Answer:
     Raises `Parked` (no answer yet, or the worker leaves), `AskWithdrawn` (it ended without an answer, or could not be
     asked: never consent), `LeaseLost`. Cancelled by Claude Code: the decision is withdrawn.
     """
+    while True:
+        try:
+            return await _ask(port, request, grace_s=grace_s)
+        except HandedOver:
+            continue  # another call with the same words has had the answer: one answer is for one call, so this one asks anew
+
+
+async def _ask(port: Waiter, request: Ask, *, grace_s: float) -> Answer:
     try:
         decision = await _open(port, request)
     except LeaseLost:
@@ -90,7 +98,7 @@ async def _wait(port: Waiter, decision_id: str, grace_s: float) -> Answer:
     while True:
         port.poked.clear()
         try:
-            answered = await db.call(deliveries.deliver, decision_id, port.held.fence)
+            answered = await db.call(deliveries.deliver, decision_id, port.held.fence, {})
         except DecisionGone as gone:
             raise AskWithdrawn(f"This request ended without an answer: {gone.message}. That is not consent.") from None
         if answered is not None:

@@ -49,11 +49,11 @@ class ScriptedLead:
         replies = [(key, each, reply) for key, (due, each, reply) in self._replies.items() if due <= now]
         moves = [(key, failed, to) for key, (due, failed, to) in self._moves.items() if due <= now]
         for key, each, reply in replies:
-            del self._replies[key]
             self._guarded(f"The answer to {each.id}", partial(_answer, each, reply))
+            del self._replies[key]  # after it: where the database goes away, it is still to be done
         for run_id, failed, to in moves:
-            del self._moves[run_id]
             self._guarded(f"Reassigning {failed.task_names[1]}", partial(self._reassign, failed, to))
+            del self._moves[run_id]
         return len(replies) + len(moves)
 
     @property
@@ -73,7 +73,10 @@ class ScriptedLead:
         agent_id = journal.agent_named(self.team_id, to.to)
         if agent_id is None:
             raise NotFound(f"There is no agent {to.to} in this team.", field="to")
-        actions.reassign(failed.task_pk, agent_id=agent_id, guidance=to.guidance, start=to.start, actor=ACTOR)
+        key = f"{ACTOR}:{failed.run_id}"
+        actions.reassign(
+            failed.task_pk, agent_id=agent_id, guidance=to.guidance, start=to.start, actor=ACTOR, idempotency_key=key
+        )
 
 
 def _answer(each: Asked, reply: Reply) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from django.db import OperationalError, close_old_connections
+from django.db import InterfaceError, OperationalError, close_old_connections
 
 from tasks_app.domain.statuses import TeamStatus
 from tasks_app.management import words
@@ -64,7 +64,7 @@ class Watch:
             self.keep()
             try:
                 ending = self._look(begun)
-            except OperationalError:
+            except (OperationalError, InterfaceError):
                 if self.clock() - self._moved_at > STUCK_S:
                     raise
                 ending = None  # the database is away for a moment

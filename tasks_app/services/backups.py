@@ -9,6 +9,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +27,9 @@ from tasks_app.services.team_reading import DAMAGED
 NAME: Final = "crewdesk-{:%Y%m%dT%H%M%SZ}-{}.zip"
 PREFIX, LIST = "crewdesk-", "backup.json"
 TRIAL_S: Final = 3600
+LONGEST: Final = timedelta(hours=4)
+"""What has not ended for so long was cut off (its worker died, or nobody heard that it had begun) and is taken again."""
+CUT_OFF = "It was cut off before it had ended, and is taken again."
 BLOCK = 2**20
 NOT_SET = "No place for backups is set. Set CREWDESK_BACKUP_URL, such as file:///var/backups/crewdesk or s3://bucket/crewdesk."
 
@@ -50,6 +54,8 @@ def store() -> Iterator[tuple[Any, str]]:
 def take_if_due() -> Backup | None:
     """Take the backup of this interval unless somebody has begun it; None where there is nothing to do."""
     slot = int(clock.now_s() // (settings.BACKUP_HOURS * 3600))
+    cut_off = Backup.objects.filter(slot=slot, ended_at=None, started_at__lt=clock.now() - LONGEST)
+    cut_off.update(slot=None, ended_at=clock.now(), error=CUT_OFF)
     if Backup.objects.filter(slot=slot).exists():
         return None
     try:

@@ -136,8 +136,13 @@ def usd_left(run: Run) -> float | None:
 
 
 @transaction.atomic
-def note_level(run_id: str, reading: Reading) -> bool:
-    """Remember that the run has passed a level; True exactly once per level and run, never where the lead waived the limit."""
+def note_level(run_id: str, reading: Reading, mine: set[budget.Level] | None = None) -> bool:
+    """Remember that the run has passed a level; whether that is to be acted on: once per level and run.
+
+    What is used up is acted on each time, for who was to leave may have been killed before it did. Never where the lead waived
+    the limit. `mine`: the levels that an earlier try of this call has noted, whose commit may be done.
+    """
+    mine = set() if mine is None else mine
     run = Run.objects.select_related("team").defer(*LARGE_OF_TEAM).get(pk=run_id)
     events.lock(run.team_id)
     run.refresh_from_db(fields=["budget_level", "budget_waived"])
@@ -145,7 +150,8 @@ def note_level(run_id: str, reading: Reading) -> bool:
         return False
     known = budget.Level(run.budget_level) if run.budget_level else budget.Level.OK
     if ORDER.index(reading.level) <= ORDER.index(known):
-        return False
+        return reading.level is budget.Level.USED_UP or reading.level in mine
+    mine.add(reading.level)
     Run.objects.filter(pk=run_id).update(budget_level=reading.level.value)
     events.append(
         run.team_id,

@@ -28,7 +28,7 @@ def repeated(run_id: str, fence: int, *, key: str, tool_use_id: str) -> str | No
     known = mine.filter(tool_use_id=tool_use_id).first() if tool_use_id else None
     if known is not None:
         return known.result
-    forgotten = mine.filter(key=key, told=False, fence__lt=fence).order_by("pk").first()
+    forgotten = mine.filter(key=key, told=False, fence__lt=fence).order_by("pk").first() if key else None
     if forgotten is None:
         return None
     CrewCall.objects.filter(pk=forgotten.pk).update(fence=fence, tool_use_id=tool_use_id[:80])
@@ -36,7 +36,7 @@ def repeated(run_id: str, fence: int, *, key: str, tool_use_id: str) -> str | No
 
 
 def keep(run_id: str, fence: int, *, key: str, tool_use_id: str, result: str) -> None:
-    """Remember a call with what came of it, in the transaction that did it."""
+    """Remember a call with what came of it, in the transaction that did it. `key` "": only this very call is the same one."""
     CrewCall.objects.create(run_id=run_id, fence=fence, key=key, tool_use_id=tool_use_id[:80], result=result, at=timezone.now())
 
 

@@ -1,7 +1,7 @@
 """Claims: which worker has a run. Sole writer of fence and lease at its start; one winner, whoever comes at the same moment."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from math import ceil
 
@@ -30,23 +30,38 @@ def claim(run_id: str, *, worker: str, host: str) -> Held | None:
     return next(iter(claim_all([run_id], worker=worker, host=host)), None)
 
 
-def claim_all(run_ids: Sequence[str], *, worker: str, host: str, more: int = 0) -> list[Held]:
+def claim_all(
+    run_ids: Sequence[str], *, worker: str, host: str, more: int = 0, tried: dict[str, Held] | None = None
+) -> list[Held]:
     """`claim` of many runs, one transaction and one UPDATE per team; returns those it got.
 
     The team's caps are counted under its lock, so two workers never start one run too many: those named first come first.
     Where a team has more runs that are due, at most `more` of them are taken along, no more than this worker's share of the work.
+    `tried`: what earlier tries of this call have claimed; those commits that are done count, whether or not they were answered.
     """
+    tried = {} if tried is None else tried
+    won = confirmed(tried, worker=worker)
     teams: dict[int, list[str]] = defaultdict(list)
     found = dict(Run.objects.filter(pk__in=run_ids, status=RunStatus.PENDING.value).values_list("pk", "team_id"))
     for run_id in dict.fromkeys(run_ids):
         if run_id in found:
             teams[found[run_id]].append(run_id)
-    won: list[Held] = []
     for team_id, ids in teams.items():
-        left = more - sum(held.id not in found for held in won)
+        left = more - sum(held.id not in run_ids for held in won)
         with transaction.atomic():
-            won += _claim(team_id, ids, worker=worker, host=host, more=left)
+            claimed = _claim(team_id, ids, worker=worker, host=host, more=left)
+            tried.update({held.id: held for held in claimed})
+        won += claimed
     return won
+
+
+def confirmed(tried: Mapping[str, Held], *, worker: str) -> list[Held]:
+    """Return which of these the worker holds now, with exactly these fences."""
+    if not tried:
+        return []
+    mine = Run.objects.filter(pk__in=list(tried), worker=worker, status=RunStatus.RUNNING.value)
+    fences = dict(mine.values_list("pk", "fence"))
+    return [held for held in tried.values() if fences.get(held.id) == held.fence]
 
 
 def follow(run_id: str, *, team_id: int, worker: str, host: str) -> Held | None:

@@ -1,5 +1,6 @@
 """Deliveries: how an answer reaches one life of a run exactly once, and when it is spent for good."""
 
+import datetime as dt
 import re
 from collections.abc import Collection, Sequence
 
@@ -8,7 +9,7 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from tasks_app.domain.errors import DecisionGone, LeaseLost
+from tasks_app.domain.errors import DecisionGone, HandedOver
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import DecisionStatus, Reason, RunStatus, StepKind
 from tasks_app.models import Decision, Run, Step, Task, TranscriptEntry
@@ -26,8 +27,12 @@ GAP = (
 
 
 @transaction.atomic
-def deliver(decision_id: str, fence: int) -> Decision | None:
-    """Hand an answer to this life of the run, once; None while it is open. Raises `DecisionGone` or `LeaseLost`."""
+def deliver(decision_id: str, fence: int, mine: dict[str, dt.datetime] | None = None) -> Decision | None:
+    """Hand an answer to this life of the run, once; None while it is open. Raises `DecisionGone`, `LeaseLost` or `HandedOver`.
+
+    `mine`: what an earlier try of this call has handed over, and when; its commit may be done.
+    """
+    mine = {} if mine is None else mine
     decision = decisions.get(decision_id)
     if decision.status == DecisionStatus.OPEN.value:
         return None
@@ -35,11 +40,16 @@ def deliver(decision_id: str, fence: int) -> Decision | None:
         raise DecisionGone(decision.closed_why or decision.status)
     events.lock(decision.team_id)
     runs.guard(decision.run_id or "", fence)
+    now = timezone.now()
     landed = Decision.objects.filter(decisions.usable(fence), pk=decision_id, status=DecisionStatus.ANSWERED.value).update(
-        delivered_fence=fence, delivered_at=timezone.now()
+        delivered_fence=fence, delivered_at=now
     )
     if not landed:
-        raise LeaseLost("This answer was handed over already.")
+        again = decisions.get(decision_id)
+        if (again.delivered_fence, again.delivered_at) == (fence, mine.get(decision_id)):
+            return again
+        raise HandedOver("This answer was handed over already.")
+    mine[decision_id] = now
     decisions.append_event(EventKind.DECISION_DELIVERED, decision, data={"kind": decision.kind, "fence": fence})
     return decisions.get(decision_id)
 

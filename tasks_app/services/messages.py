@@ -1,6 +1,6 @@
 """Messages: notes between agents, or between the lead and an agent; each is handed over exactly once."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -150,12 +150,15 @@ def _due(agent_id: int) -> QuerySet[Message]:
     return Message.objects.filter(recipient_id=agent_id).exclude(priority=Priority.STATUS.value)
 
 
-def take_due(agent_id: int, *, run_id: str, fence: int) -> list[Message]:
+def take_due(agent_id: int, *, run_id: str, fence: int, told: Collection[str] | None = None) -> list[Message]:
     """Hand over what waits for the agent: each message goes to one life of one run. Raises `LeaseLost`.
 
-    One that an earlier life took but whose transcript never held it (`read_at` is null) is handed over again.
+    One that an earlier life took but whose transcript never held it (`read_at` is null) is handed over again; so is one that
+    was taken for this life and is not among those it was `told` (None: it was told all), for the answer to a commit may be lost.
     """
     mine = Q(delivered_run=run_id, delivered_fence=fence)
+    if told is not None:
+        mine &= Q(pk__in=told)
     due = _due(agent_id).filter(Q(delivered_at=None) | Q(read_at=None) & ~mine)
     return _take(due, agent_id, run_id, fence) if due.exists() else []  # this is asked often: no lock where nothing waits
 
@@ -167,6 +170,8 @@ def _take(waiting: QuerySet[Message], agent_id: int, run_id: str, fence: int) ->
     taken = Message.objects.filter(pk__in=[message.pk for message in due])
     taken.update(delivered_at=timezone.now(), delivered_run=run_id, delivered_fence=fence)
     for message in due:
+        if (message.delivered_run, message.delivered_fence) == (run_id, fence):
+            continue  # an earlier try of ours has said so
         events.append(
             message.team_id,
             EventKind.MESSAGE_DELIVERED,

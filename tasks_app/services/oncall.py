@@ -34,7 +34,7 @@ class Notice:
     """One try to tell on-call of a decision, claimed by this caller alone; `document` is what is sent."""
 
     decision_id: str
-    number: int  # 1-based, at most TRIES
+    number: int  # 1-based, at most TRIES; one more where nothing was heard of the last
     document: Mapping[str, Any]
 
 
@@ -46,7 +46,7 @@ def claim(*, after_min: float, origin: str) -> Notice | None:
     now = clock.now()
     due = _due(now, after_min)
     for pk, tries in list(due.order_by("opened_at", "pk").values_list("pk", "notify_tries")):
-        next_at = now + timedelta(seconds=PAUSES_S[tries]) if tries < len(PAUSES_S) else None
+        next_at = now + timedelta(seconds=PAUSES_S[min(tries, len(PAUSES_S) - 1)]) if tries < TRIES else None
         claimed = due.filter(pk=pk, notify_tries=tries).update(
             notify_tries=F("notify_tries") + 1, notify_next_at=next_at, notify_error=UNRECORDED
         )
@@ -56,7 +56,10 @@ def claim(*, after_min: float, origin: str) -> Notice | None:
 
 
 def _due(now: datetime, after_min: float) -> QuerySet[Decision]:
+    # of the last try nobody may have heard: then there is one more
+    left = Q(notify_tries__lt=TRIES) | Q(notify_tries=TRIES, notify_error=UNRECORDED, notify_next_at__isnull=False)
     return Decision.objects.filter(
+        left,
         Q(snoozed_until=None) | Q(snoozed_until__lte=now),
         Q(looked_at=None) | Q(looked_at__lte=now - inbox.LOOK),
         Q(notify_next_at=None) | Q(notify_next_at__lte=now),
@@ -64,7 +67,6 @@ def _due(now: datetime, after_min: float) -> QuerySet[Decision]:
         decider=Decider.HUMAN.value,
         opened_at__lte=now - timedelta(minutes=after_min),
         notified_at=None,
-        notify_tries__lt=TRIES,
     )
 
 
@@ -122,7 +124,8 @@ def told(notice: Notice) -> None:
 def failed(notice: Notice, *, why: str) -> None:
     """On-call could not be told; the claim has said when to try again. `why` holds no address and no secret."""
     decision = _locked(notice)
-    if _of(notice).update(notify_error=cut(why, 200)):
+    last = {"notify_next_at": None} if notice.number >= TRIES else {}
+    if _of(notice).update(notify_error=cut(why, 200), **last):
         decisions.append_event(
             EventKind.DECISION_NOTIFY_FAILED, decision, data={"kind": decision.kind, "why": why, "tries": notice.number}
         )

@@ -9,7 +9,7 @@ from tasks_app import wake
 from tasks_app.domain.errors import Conflict, Invalid
 from tasks_app.domain.statuses import OPEN_RUN
 from tasks_app.models import Agent, Run, Team, TranscriptEntry
-from tasks_app.services import events, keys, workspaces
+from tasks_app.services import events, keys, teams
 
 logger = logging.getLogger(__name__)
 
@@ -20,15 +20,19 @@ def delete(team_id: int, *, name: str, actor: str) -> str:
     A workspace that was used in place stays as it is. `name` is the team's name or address, typed by a person. Raises `Invalid`
     for another name, `Conflict` while an attempt is open.
     """
-    with transaction.atomic():
-        team = events.lock(team_id)
-        must_be_meant(team, name)
-        _must_stand_still(team)
-        slug, called, seq = team.slug, team.name, team.last_seq
-        TranscriptEntry.objects.filter(session_id__in=_own_sessions(team_id)).delete()
-        Team.objects.filter(pk=team_id).delete()
-        transaction.on_commit(partial(wake.browsers, team_id, seq + 1, [keys.TEAMS]), robust=True)
-    workspaces.remove(slug)
+    slug = ""
+    try:
+        with transaction.atomic():
+            team = events.lock(team_id)
+            must_be_meant(team, name)
+            _must_stand_still(team)
+            slug, called, seq = team.slug, team.name, team.last_seq
+            TranscriptEntry.objects.filter(session_id__in=_own_sessions(team_id)).delete()
+            Team.objects.filter(pk=team_id).delete()
+            transaction.on_commit(partial(wake.browsers, team_id, seq + 1, [keys.TEAMS]), robust=True)
+    finally:
+        if slug:
+            teams.drop_folder_of_none(slug)
     logger.warning("team %s was deleted with its history by %s", slug, actor)
     return called
 

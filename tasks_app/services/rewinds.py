@@ -87,7 +87,8 @@ def _look(run: Run, found: Moment) -> Preview:
 def rewind(run_id: str, *, at: int, seen: str = "", actor: str) -> Preview:
     """Put the files back; returns what was changed. `seen`: of the preview; empty: whatever there is.
 
-    Refused while an attempt is open in that workspace. What was there before is kept: `undo`.
+    Refused while an attempt is open in that workspace. What was there before is kept: `undo`. Where nothing changes, nothing is
+    noted: what a rewind before it has put back can still be undone.
     """
     run, found = _prompt(run_id, at)
     shown = _look(run, found)
@@ -96,7 +97,8 @@ def rewind(run_id: str, *, at: int, seen: str = "", actor: str) -> Preview:
     with gone_back(run.team, found.snapshot, seen=shown.seen) as moved, transaction.atomic():
         moved.over()
         data = {"attempt": run.attempt, "step": at, "count": moved.count, "before": moved.before, "to": found.snapshot}
-        runs.append_event(run, EventKind.FILES_REWOUND, actor=actor, data=data)
+        if moved.count:
+            runs.append_event(run, EventKind.FILES_REWOUND, actor=actor, data=data)
     return shown
 
 

@@ -61,11 +61,12 @@ def _may_call(tool: CrewTool, caller: Caller) -> None:
 
 
 def _run(tool: CrewTool, caller: Caller, arguments: Any) -> str:
-    """Do what the tool does; what an earlier life of the run did already, and forgot, is not done again."""
+    """Do what the tool does; not again what this very call has done already, for the answer to a commit may be lost, nor what an
+    earlier life of the run did, and forgot."""
     same = tool.once(arguments) if tool.once else None
-    if same is None:
+    if same is None and not (tool.writes and caller.tool_use_id):
         return tool.handle(caller, arguments)
-    key = calls.key_of(tool.name, same)
+    key = calls.key_of(tool.name, same) if same is not None else ""
     before = calls.repeated(caller.run_id, caller.fence, key=key, tool_use_id=caller.tool_use_id)
     if before is not None:
         return before

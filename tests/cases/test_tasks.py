@@ -96,7 +96,7 @@ def test_the_lead_may_release_complete_or_retry_what_has_lost_its_owner(anna, na
 def ends_silently(held):
     """The process ends its turn twice without a word about the task."""
     for asked_again in (True, False):
-        assert outcome.settle(held, Outcome(OutcomeKind.ENDED), leaving_for=None).again is asked_again
+        assert outcome.settle(held, Outcome(OutcomeKind.ENDED), leaving_for=None, may_ask=asked_again).again is asked_again
 
 
 def test_an_agent_that_finishes_without_touching_its_task_has_failed_an_attempt_and_the_next_is_of_the_same_task(anna):

@@ -37,10 +37,11 @@ def settle(
     *,
     leaving_for: Reason | None = None,
     here: outcomes.Here | None = None,
+    may_ask: bool = False,
     **words: Any,
 ) -> Any:
     """Settle what came of the life."""
-    return outcomes.settle(held, Outcome(kind, reason, **words), leaving_for=leaving_for, here=here)
+    return outcomes.settle(held, Outcome(kind, reason, **words), leaving_for=leaving_for, here=here, may_ask=may_ask)
 
 
 def run_of(held: Held) -> Run:
@@ -63,16 +64,17 @@ def on_port(held: Held, work: Callable[[RunPort], Awaitable[Any]], **words: Any)
     return asyncio.run(scenario())
 
 
-def drive_on(held: Held, *plays: Play) -> None:
-    """Drive this life with a runner that plays these."""
+def drive_on(held: Held, *plays: Play, here: outcomes.Here | None = None) -> Held | None:
+    """Drive this life with a runner that plays these; returns what follows it in its place."""
 
-    async def scenario() -> None:
+    async def scenario() -> Held | None:
         port = await drive.open_port(held)
-        await asyncio.wait_for(drive.drive(held, port), 60)
+        return await asyncio.wait_for(drive.drive(held, port, here), 60)
 
     Scripted.plays[:], Scripted.specs[:] = list(plays), []
-    asyncio.run(scenario())
+    following = asyncio.run(scenario())
     assert not Scripted.plays, "not every play was played"
+    return following
 
 
 async def eventually(look: Callable[[], Any], *, patience_s: float = 5.0) -> Any:

@@ -80,7 +80,7 @@ def test_a_task_that_was_given_back_is_pending_again_with_its_dossier(crew, held
 
 def test_a_run_that_ends_without_a_report_is_asked_once_more_and_then_fails(crew, held):
     """N08"""
-    assert settle(held, OutcomeKind.ENDED).again is True
+    assert settle(held, OutcomeKind.ENDED, may_ask=True).again is True
     assert run_of(held).status == "running"
     assert settle(held, OutcomeKind.ENDED).again is False
     assert (run_of(held).status, run_of(held).reason) == ("failed", "unreported")
