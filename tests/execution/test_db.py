@@ -44,7 +44,7 @@ def test_what_stands_still_within_a_transaction_holds_nobody_up_where_a_server_c
             times.append(time.monotonic())
             if on_a_server:
                 with connection.cursor() as cursor:
-                    cursor.execute("SET idle_in_transaction_session_timeout = 100")
+                    cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 100")  # the pool lends it to others
             if len(times) == 1:
                 after.start()
                 after.join(None if on_a_server else 0.3)
