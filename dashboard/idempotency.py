@@ -8,6 +8,7 @@ from django.http import HttpRequest
 HEADER = "Idempotency-Key"
 FIELD = "idempotency_key"
 """The hidden field of a form; where there are scripts, static/js/desk.js sends the header."""
+FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 PERSONAL = frozenset((FIELD, "csrfmiddlewaretoken"))
 
 
@@ -19,8 +20,8 @@ def key_of(request: HttpRequest) -> str:
     given = request.headers.get(HEADER) or request.POST.get(FIELD, "")
     if not given:
         return ""
-    if request.content_type == "application/json":
-        held: object = request.body.decode("utf-8", "replace")
+    if request.content_type in FORMS:
+        held: object = sorted((name, values) for name, values in request.POST.lists() if name not in PERSONAL)
     else:
-        held = sorted((name, values) for name, values in request.POST.lists() if name not in PERSONAL)
+        held = request.body.decode("utf-8", "replace")
     return sha256(json.dumps([request.user.pk, request.path, given, held]).encode()).hexdigest()

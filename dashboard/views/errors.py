@@ -34,6 +34,11 @@ NO_DATABASE_WORDS = (
 )
 
 
+KEPT_WORDS = (
+    "Whether it was done is not known. What you sent is kept here: sent again it is done once, whether or not it had arrived."
+)
+
+
 def page(request: HttpRequest, status: int, *, message: str = "") -> HttpResponse:
     """Return the error page of a status. `message` says more exactly what happened and what to do, and takes the words' place."""
     title, hint = WORDS.get(status, WORDS[400 if status < 500 else 500])
@@ -81,7 +86,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
         detail = {"code": code, "message": f"{title}: {words}", "field": "", "problems": []}
         response: HttpResponse = JsonResponse({"error": detail}, status=status)
     else:
-        context = {"title": title, "words": words, "address": request.path, "form": _kept(request)}
+        form = _kept(request)
+        context = {"title": title, "words": KEPT_WORDS if form else words, "address": request.path, "form": form}
         response = render(None, "broken.html", context, status=status)
     if gone:
         response["Retry-After"] = RETRY_S
@@ -91,7 +97,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 def _kept(request: HttpRequest) -> list[tuple[str, str]]:
     """Return what a form held that may be sent again as it was, for it carries a key: else nothing."""
     with contextlib.suppress(Exception):  # whatever it was that broke, it may have been this
-        if FIELD in request.POST:
+        if FIELD in request.POST and not request.FILES:
             return [(name, value) for name, values in request.POST.lists() for value in values]
     return []
 

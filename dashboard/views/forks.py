@@ -62,6 +62,8 @@ def _acts(request: HttpRequest, run_id: str, seq: int, team_pk: int, actor: str)
 
     def rewind() -> str:
         done = rewinds.rewind(run_id, at=seq, seen=post.get("seen", "")[:64] or "-", actor=actor)
+        if not done.files:
+            return "The files stand as they did at this prompt already."
         return f"The files were put back: {done.summary}. It can be undone."
 
     def undo() -> str:

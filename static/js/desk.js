@@ -38,7 +38,7 @@
   };
   const failed = (form, why) => {
     sending.delete(form.dataset.answer);
-    form.dataset.hold ||= form.id && !form.dataset.answer ? "firm" : ""; // no frame takes the words away
+    if (form.id && !form.dataset.answer) form.dataset.hold = "firm"; // no frame takes the words away
     say(form, `Not delivered: ${why}. Your text is kept. Try again.`);
   };
   document.addEventListener("submit", (event) => {

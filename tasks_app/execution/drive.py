@@ -152,6 +152,8 @@ async def _give_up(held: Held, here: Here | None) -> Settled:
     )
     try:
         return await db.call_aside(outcome.settle, held, failed, leaving_for=None, here=here)
+    except LeaseLost:
+        return Settled(following=await _claimed_already(here))
     except Exception:
         logger.exception("run %s: its failure could not be stored; its lease will run out", held.id)
         return Settled()

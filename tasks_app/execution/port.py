@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tasks_app.domain import messaging
 from tasks_app.domain.budget import Level
 from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.leases import LOOK_S
 from tasks_app.domain.statuses import Reason, StepKind
 from tasks_app.execution import db, dossier, proving, waiting
+from tasks_app.execution.mail import Mail
 from tasks_app.execution.recorder import Recorder
 from tasks_app.execution.session_store import DatabaseSessionStore
 from tasks_app.runners.port import Answer, Ask, Directive, StepDraft
@@ -59,7 +59,7 @@ class RunPort:
         self._directive = Directive.GO_ON
         self._changed = asyncio.Event()
         self._notes: list[str] = []
-        self._told: set[str] = set()  # messages that this life was given: what was only taken for it is taken again
+        self._mail = Mail(held)
         self._message_hinted, self._asked_at = True, 0.0  # something may have come since messages were looked for
         self._store = DatabaseSessionStore(run_id=held.id, fence=held.fence)
         self._writer = asyncio.create_task(self._write())
@@ -167,15 +167,12 @@ class RunPort:
     async def notes(self, *, idle: bool = False) -> Sequence[str]:
         """Messages that are due, and the system's own words. The table is asked when one may be there: on a hint, when the agent
         is idle, and every second, for hints may be lost."""
-        due: Sequence[Any] = ()
+        due: Sequence[str] = ()
         if idle or self._message_hinted or time.monotonic() - self._asked_at > NOTES_S:
             self._message_hinted, self._asked_at = False, time.monotonic()
-            due = await db.call(
-                messages.take_due, self.held.agent_id, run_id=self.held.id, fence=self.held.fence, told=self._told
-            )
-            self._told.update(message.pk for message in due)
+            due = await self._mail.take()
         own, self._notes = self._notes, []
-        return [*own, *(_told(m) for m in due)]
+        return [*own, *due]
 
     async def interruption(self) -> None:
         """Look on every hint, and every few seconds without one. An agent that waits for the lead has nothing to stop."""
@@ -285,15 +282,3 @@ class RunPort:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _told(message: Any) -> str:
-    return messaging.told(
-        message.pk,
-        message.sender_name,
-        message.body,
-        priority=message.priority,
-        everyone=bool(message.broadcast),
-        meant_for=message.meant_for,
-        no_reply=message.no_reply,
-    )

@@ -27,7 +27,7 @@ from tasks_app.tools import registry
 
 @dataclass(frozen=True)
 class Prepared:
-    """A spec, the rehearsal key to give back afterwards, and whether the prompt asks for the report."""
+    """A spec, the rehearsal key to give back afterwards, and whether the agent was asked for its report."""
 
     spec: RunSpec
     rehearsal_key: str | None

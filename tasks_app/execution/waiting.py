@@ -43,14 +43,15 @@ async def ask(port: Waiter, request: Ask, *, grace_s: float) -> Answer:
     Raises `Parked` (no answer yet, or the worker leaves), `AskWithdrawn` (it ended without an answer, or could not be
     asked: never consent), `LeaseLost`. Cancelled by Claude Code: the decision is withdrawn.
     """
+    until = time.monotonic() + grace_s
     while True:
         try:
-            return await _ask(port, request, grace_s=grace_s)
+            return await _ask(port, request, until)
         except HandedOver:
             continue  # another call with the same words has had the answer: one answer is for one call, so this one asks anew
 
 
-async def _ask(port: Waiter, request: Ask, *, grace_s: float) -> Answer:
+async def _ask(port: Waiter, request: Ask, until: float) -> Answer:
     try:
         decision = await _open(port, request)
     except LeaseLost:
@@ -64,7 +65,7 @@ async def _ask(port: Waiter, request: Ask, *, grace_s: float) -> Answer:
     port.waiting[decision.pk] += 1
     try:
         await db.call(scheduling.tick, port.held.team_id)  # who waits leaves its place under the team's cap to another
-        return await _wait(port, decision.pk, grace_s)
+        return await _wait(port, decision.pk, request.tool_use_id, until)
     except asyncio.CancelledError as cancelled:
         if cancelled.args != PARKED:  # else the run parked on another request: this one stays open too
             port.withdraw_soon(decision.pk)
@@ -93,12 +94,11 @@ def _nobody_waits(port: Waiter, opened: asyncio.Future[Any], *, parked: bool) ->
         port.withdraw_soon(opened.result().pk)
 
 
-async def _wait(port: Waiter, decision_id: str, grace_s: float) -> Answer:
-    until = time.monotonic() + grace_s
+async def _wait(port: Waiter, decision_id: str, tool_use_id: str, until: float) -> Answer:
     while True:
         port.poked.clear()
         try:
-            answered = await db.call(deliveries.deliver, decision_id, port.held.fence, {})
+            answered = await db.call(deliveries.deliver, decision_id, port.held.fence, tool_use_id=tool_use_id, mine={})
         except DecisionGone as gone:
             raise AskWithdrawn(f"This request ended without an answer: {gone.message}. That is not consent.") from None
         if answered is not None:

@@ -1,11 +1,17 @@
 """Plan files from the disk: the plan, its rehearsal script and the folder that its relative paths mean."""
 
+import uuid
 from pathlib import Path
+from typing import Any
+
+from django.db import InterfaceError, OperationalError
 
 from tasks_app.domain import plan as plans
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.plan_model import Plan
+from tasks_app.execution import db
 from tasks_app.rehearsal import scripts
+from tasks_app.services import actions, idempotency, teams
 from tasks_app.services.teams import Source
 from tasks_app.task_types import registry
 
@@ -39,3 +45,15 @@ def script_of(plan: Plan, base: Path) -> str:
         raise Invalid(f"The script {path} cannot be read: {error.strerror or error}.", field="rehearsal") from None
     scripts.load(text)
     return text
+
+
+def start(plan: Plan, *, source: Source, user_id: int, rehearsal: bool, actor: str) -> Any:
+    """Start the team of a plan and return it. Where nobody hears whether it was done, the database is asked when it is back."""
+    key = uuid.uuid4().hex
+    try:
+        return actions.start_team(plan, source=source, user_id=user_id, rehearsal=rehearsal, actor=actor, idempotency_key=key)
+    except (OperationalError, InterfaceError):
+        known = db.patiently(idempotency.made, key)
+        if not known:
+            raise
+        return db.patiently(teams.get, int(known))

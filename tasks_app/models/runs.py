@@ -132,11 +132,11 @@ class MessageUsage(models.Model):
 
 
 class CrewCall(models.Model):
-    """A call of a crew tool that must not be done twice, with what came of it; `fence` is the life that knows of it."""
+    """A call of a crew tool that changed something, with what came of it; `fence` is the life that knows of it."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="calls")
     fence = models.IntegerField()
-    key = models.CharField(max_length=64)  # what makes it the same call: sha256 of tool and input
+    key = models.CharField(max_length=64)  # what makes it the same call: sha256 of tool and input; blank: its own id alone
     tool_use_id = models.CharField(max_length=80, blank=True)
     result = models.TextField()
     told = models.BooleanField(default=False)  # the resumable transcript holds the result

@@ -27,7 +27,7 @@ from tasks_app.services.team_reading import DAMAGED
 NAME: Final = "crewdesk-{:%Y%m%dT%H%M%SZ}-{}.zip"
 PREFIX, LIST = "crewdesk-", "backup.json"
 TRIAL_S: Final = 3600
-LONGEST: Final = timedelta(hours=4)
+LONGEST: Final = timedelta(hours=12)
 """What has not ended for so long was cut off (its worker died, or nobody heard that it had begun) and is taken again."""
 CUT_OFF = "It was cut off before it had ended, and is taken again."
 BLOCK = 2**20
@@ -103,7 +103,7 @@ def _written(name: str) -> dict[str, Any]:
                 files.rm(part)
             raise
         _forget_old(files, folder)
-        return {"teams": count, "size": local.stat().st_size, "verified": True}
+        return {"teams": count, "size": local.stat().st_size, "verified": True, "error": ""}
 
 
 def _archive(target: Path, scratch: Path) -> int:

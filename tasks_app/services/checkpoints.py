@@ -4,7 +4,7 @@ import logging
 from datetime import timedelta
 from typing import Final
 
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import connection, transaction
 
 from tasks_app.domain import checkpoint
 from tasks_app.domain.errors import DomainError, Invalid, NotFound, TooMany
@@ -114,13 +114,11 @@ def at_boundary(team_id: int, *, name: str, always: bool = False, workspace: str
             return None
         kept = freeze(team_id) if workspace is None else workspace
         return keep(team_id, name=name, by=events.SYSTEM, automatic=True, workspace=kept)
-    except (OperationalError, InterfaceError):
-        if connection.in_atomic_block:
-            raise  # nothing of the caller's transaction can be stored any more: it is to know
-        logger.exception("team %s: no checkpoint at “%s”", team_id, name)
     except DomainError as refused:
         logger.warning("team %s: no checkpoint at “%s”: %s", team_id, name, refused.message)
     except Exception:
+        if connection.needs_rollback:
+            raise  # nothing of the caller's transaction can be stored any more: it is to know
         logger.exception("team %s: no checkpoint at “%s”", team_id, name)
     return None
 

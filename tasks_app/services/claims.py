@@ -20,7 +20,7 @@ from tasks_app.domain.transitions import START_RUN
 from tasks_app.models import Run, Team
 from tasks_app.selectors.places import parallel
 from tasks_app.selectors.workers import alive
-from tasks_app.services import capacity, events, runs
+from tasks_app.services import capacity, events, runs, worktime
 from tasks_app.services.clock import DatabaseNow
 from tasks_app.services.runs import Held
 
@@ -56,10 +56,11 @@ def claim_all(
 
 
 def confirmed(tried: Mapping[str, Held], *, worker: str) -> list[Held]:
-    """Return which of these the worker holds now, with exactly these fences."""
+    """Return which of these the worker holds, with exactly these fences, and renew their leases; not one that is over."""
     if not tried:
         return []
-    mine = Run.objects.filter(pk__in=list(tried), worker=worker, status=RunStatus.RUNNING.value)
+    mine = Run.objects.filter(pk__in=list(tried), worker=worker, status=RunStatus.RUNNING.value, lease_until__gt=DatabaseNow())
+    mine.update(worked_s=worktime.until_now(), lease_until=DatabaseNow() + LEASE_S)
     fences = dict(mine.values_list("pk", "fence"))
     return [held for held in tried.values() if fences.get(held.id) == held.fence]
 

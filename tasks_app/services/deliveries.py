@@ -27,9 +27,12 @@ GAP = (
 
 
 @transaction.atomic
-def deliver(decision_id: str, fence: int, mine: dict[str, dt.datetime] | None = None) -> Decision | None:
+def deliver(
+    decision_id: str, fence: int, *, tool_use_id: str = "", mine: dict[str, dt.datetime] | None = None
+) -> Decision | None:
     """Hand an answer to this life of the run, once; None while it is open. Raises `DecisionGone`, `LeaseLost` or `HandedOver`.
 
+    `tool_use_id`: the call that has it now, of several with the same words: its result is what spends the answer.
     `mine`: what an earlier try of this call has handed over, and when; its commit may be done.
     """
     mine = {} if mine is None else mine
@@ -42,7 +45,7 @@ def deliver(decision_id: str, fence: int, mine: dict[str, dt.datetime] | None = 
     runs.guard(decision.run_id or "", fence)
     now = timezone.now()
     landed = Decision.objects.filter(decisions.usable(fence), pk=decision_id, status=DecisionStatus.ANSWERED.value).update(
-        delivered_fence=fence, delivered_at=now
+        delivered_fence=fence, delivered_at=now, **({"tool_use_id": tool_use_id[:80]} if tool_use_id else {})
     )
     if not landed:
         again = decisions.get(decision_id)

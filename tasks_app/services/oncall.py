@@ -24,7 +24,7 @@ from tasks_app.selectors import inbox
 from tasks_app.services import clock, decisions, events
 
 PAUSES_S = (60, 120, 240, 480)
-"""After each failed try but the last; longer than a try can take, so that it is not claimed while it is under way."""
+"""After each failed try; longer than a try can take, so that it is not claimed while it is under way."""
 TRIES = len(PAUSES_S) + 1
 UNRECORDED = "the worker ended before it had an answer"
 
@@ -125,7 +125,7 @@ def failed(notice: Notice, *, why: str) -> None:
     """On-call could not be told; the claim has said when to try again. `why` holds no address and no secret."""
     decision = _locked(notice)
     last = {"notify_next_at": None} if notice.number >= TRIES else {}
-    if _of(notice).update(notify_error=cut(why, 200), **last):
+    if _of(notice).filter(notify_error=UNRECORDED).update(notify_error=cut(why, 200), **last):
         decisions.append_event(
             EventKind.DECISION_NOTIFY_FAILED, decision, data={"kind": decision.kind, "why": why, "tries": notice.number}
         )

@@ -63,6 +63,8 @@ class CrewTool:
     once: Callable[[Any], Any] | None = None
     """For a tool whose repetition would do something twice: what of the arguments makes a call the same one, as JSON;
     None where this call may be repeated."""
+    harmless: bool = False
+    """Done twice it is as good as done once: its result, which may be long, is not kept."""
 
     def spec(self) -> ToolSpec:
         """Return what the runner registers."""

@@ -145,7 +145,13 @@ TOOLS = (
         # only a write against a stated version would be refused as somebody else's the second time
         once=lambda args: [args.name, args.value, args.version] if args.version is not None else None,
     ),
-    CrewTool("ReadContext", "Read what the team shares: one entry by name, those of a prefix, or all.", Read, _read),
+    CrewTool(
+        "ReadContext",
+        "Read what the team shares: one entry by name, those of a prefix, or all.",
+        Read,
+        _read,
+        harmless=True,
+    ),
     CrewTool(
         "SaveCheckpoint",
         "Save a named checkpoint of the team's state: tasks, shared values, sessions and files. The lead can go back to it.",

@@ -64,7 +64,7 @@ def _run(tool: CrewTool, caller: Caller, arguments: Any) -> str:
     """Do what the tool does; not again what this very call has done already, for the answer to a commit may be lost, nor what an
     earlier life of the run did, and forgot."""
     same = tool.once(arguments) if tool.once else None
-    if same is None and not (tool.writes and caller.tool_use_id):
+    if same is None and (tool.harmless or not (tool.writes and caller.tool_use_id)):
         return tool.handle(caller, arguments)
     key = calls.key_of(tool.name, same) if same is not None else ""
     before = calls.repeated(caller.run_id, caller.fence, key=key, tool_use_id=caller.tool_use_id)

@@ -1,7 +1,7 @@
 """A commit is done and its answer is lost, for PostgreSQL restarts: what is tried again finds what it has done itself."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -38,11 +38,12 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def lose(monkeypatch: pytest.MonkeyPatch) -> Lose:
+def lose(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lose]:
     """Return a function that makes a service do all and then, once, tell nobody."""
+    all_left: dict[str, list[Exception]] = {}
 
     def broken(module: Any, name: str) -> None:
-        real, left = getattr(module, name), [AWAY]
+        real, left = getattr(module, name), all_left.setdefault(name, [AWAY])
 
         def service(*given: Any, **more: Any) -> Any:
             found = real(*given, **more)
@@ -52,7 +53,8 @@ def lose(monkeypatch: pytest.MonkeyPatch) -> Lose:
 
         monkeypatch.setattr(module, name, service)
 
-    return broken
+    yield broken
+    assert not [name for name, left in all_left.items() if left], "its answer was never lost"
 
 
 def kinds(crew: world.World, kind: str) -> int:
@@ -83,7 +85,8 @@ def test_a_budget_brakes_though_nobody_heard_that_its_level_was_noted(
     held = crew.claim()
     Team.objects.update(budget_usd=20, used_usd=used)
     lose(budgets, "note_level")
-    lose(checkpoints, "save")
+    if acts is Directive.GO_ON:
+        lose(checkpoints, "save")
 
     async def work(port: Any) -> tuple[Directive, list[str]]:
         await port.emit([world.say(usage=world.usage("msg_1"))])
@@ -115,7 +118,7 @@ def test_what_was_used_up_when_the_worker_was_killed_stops_the_next_life_too(cre
 @pytest.mark.usefixtures("scripted")
 def test_an_agent_is_asked_for_its_report_though_nobody_heard_that_it_will_be(crew: world.World, lose: Lose) -> None:
     held = crew.claim()
-    lose(runs, "guard")
+    lose(outcome, "settle")
     drive_on(held, ends(ENDED.kind), done())
     run = run_of(held)
     assert (run.status, run.asked_to_report, Run.objects.count()) == ("completed", True, 1)
@@ -151,9 +154,23 @@ def test_of_two_calls_with_the_same_words_each_has_an_answer_of_its_own(crew: wo
             assert await db.call(Decision.objects.count) == count
             await db.call(world.answer, waits, choice)
             port.poke()
-        return sorted(answer.choice for answer in await asyncio.wait_for(asyncio.gather(*both), 15))
+        return [answer.choice for answer in await asyncio.wait_for(asyncio.gather(*both), 15)]
 
-    assert on_port(held, work) == ["allow", "deny"]
+    choices = on_port(held, work)
+    assert sorted(choices) == ["allow", "deny"]
+    # what spends an answer is the result of the call that had it
+    for decision in Decision.objects.all():
+        assert choices[int(decision.tool_use_id.removeprefix("toolu_")) - 1] == decision.choice
+
+
+def test_of_two_looks_for_messages_at_once_one_has_them(crew: world.World) -> None:
+    held = crew.claim()
+    messages.send(crew.team.pk, sender_agent_id=None, to="builder-1", body="Hi", actor="user:ada")
+
+    async def work(port: Any) -> list[int]:
+        return sorted(len(notes) for notes in await asyncio.gather(port.notes(idle=True), port.notes(idle=True)))
+
+    assert on_port(held, work) == [0, 1]
 
 
 @pytest.mark.usefixtures("scripted")
@@ -218,6 +235,7 @@ def test_runs_whose_claim_was_not_answered_are_driven_and_those_of_others_are_no
     tried: dict[str, Any] = {}
     assert [held.id for held in db.patiently(claims.claim_all, [run.pk], worker="w1", host="h", tried=tried)] == [run.pk]
     world.expire_lease(run.pk)
+    assert claims.confirmed(tried, worker="w1") == [], "others may take it at any moment"
     recovery.take_back_expired()
     claims.claim(run.pk, worker="w2", host="h")
     assert claims.confirmed(tried, worker="w1") == claims.confirmed(tried, worker="w2") == []
@@ -242,5 +260,5 @@ def test_a_call_of_a_tool_is_done_once(crew: world.World, lose: Lose, name: str,
     lose(registry, "call")
     text, is_error = on_port(held, lambda port: port.call_tool(name, given, "toolu_1"))
     assert not is_error, text
-    assert (kinds(crew, event), CrewCall.objects.count()) == (1, 1)
+    assert (kinds(crew, event), CrewCall.objects.filter(told=True).count()) == (1, 1)
     assert all(entry.version == 1 for entry in ContextEntry.objects.all())

@@ -165,11 +165,11 @@ def faulty(monkeypatch, fails, error, *, module=decisions, name="open_for_run"):
     """Let opening a request (or another service) fail so many times, as it does while the database restarts."""
     real, left = getattr(module, name), [fails]
 
-    def failing(*args):
+    def failing(*args, **more):
         if left[0]:
             left[0] -= 1
             raise error
-        return real(*args)
+        return real(*args, **more)
 
     monkeypatch.setattr(module, name, failing)
 

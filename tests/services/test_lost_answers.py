@@ -67,19 +67,29 @@ def test_a_backup_that_nobody_knows_to_have_begun_is_taken_in_the_same_interval(
     assert Backup.objects.exclude(pk=again.pk).get().error == backups.CUT_OFF
 
 
-def test_a_checkpoint_that_breaks_the_connection_is_no_checkpoint_that_only_failed(
-    crew: world.World, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("broken", [True, False])
+def test_a_checkpoint_that_breaks_the_transaction_of_its_caller_is_no_checkpoint_that_only_failed(
+    crew: world.World, monkeypatch: pytest.MonkeyPatch, broken: bool
 ) -> None:
-    """Within the transaction of its caller: that would be told that all is stored."""
+    """The caller would believe that all is stored; where only the checkpoint failed, it is."""
 
-    def broken(*_: Any, **__: Any) -> None:
+    def fail(*_: Any, **__: Any) -> None:
         raise OperationalError("the connection broke")
 
-    monkeypatch.setattr(checkpoints.reading, "capture", broken)
-    with pytest.raises(OperationalError), transaction.atomic():
-        checkpoints.at_boundary(crew.team.pk, name="done")
-    if not connection.in_atomic_block:
-        assert checkpoints.at_boundary(crew.team.pk, name="done") is None
+    def no_way_back(_: str) -> None:
+        raise OperationalError("the connection broke")
+
+    with monkeypatch.context() as away:
+        away.setattr(checkpoints.reading, "capture", fail)
+        if broken:
+            away.setattr(connection, "_savepoint_rollback", no_way_back)
+        with transaction.atomic(), pytest.raises(OperationalError) if broken else nullcontext():
+            Team.objects.update(goal="Stored.")
+            found = checkpoints.at_boundary(crew.team.pk, name="done")
+            assert found is None
+            transaction.set_rollback(False)
+    if not broken:
+        assert Team.objects.get().goal == "Stored."
 
 
 def test_the_folder_of_a_team_that_was_deleted_goes_though_nobody_heard_that_it_was(

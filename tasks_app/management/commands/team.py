@@ -2,7 +2,6 @@
 
 import shlex
 import time
-import uuid
 from argparse import ArgumentParser
 from collections.abc import Callable
 from dataclasses import asdict
@@ -15,7 +14,6 @@ from django.utils import timezone
 
 from tasks_app.domain import plan as plans
 from tasks_app.domain.errors import Invalid
-from tasks_app.execution import db
 from tasks_app.management import (
     credentials,
     desk,
@@ -120,11 +118,7 @@ class Command(DeskCommand):
             )
         user = sign_in.ensure_lead()
         who = f"user:{user.username}"
-        key = uuid.uuid4().hex
-        start = partial(
-            db.patiently,
-            partial(actions.start_team, plan, source=source, user_id=user.pk, rehearsal=rehearse, actor=who, idempotency_key=key),
-        )
+        start = partial(plan_files.start, plan, source=source, user_id=user.pk, rehearsal=rehearse, actor=who)
         if not given["wait"] and rules is None:
             return self._say_started(start().slug, given["json"], plan=given["plan"], hints=hints)
         if hints:
