@@ -76,7 +76,6 @@ async def drive(held: Held, port: RunPort, here: Here | None = None) -> Held | N
         return (await _give_up(held, here)).following
     finally:
         await port.close()
-    return None
 
 
 async def _claimed_already(here: Here | None) -> Held | None:
