@@ -1,4 +1,4 @@
-// What pages do by themselves: forms, clocks, menus that close. No page needs it: every form works without scripts.
+// What pages do by themselves: forms, order, clocks, menus. Every form works without it.
 (() => {
   const INERT = 500, BOUND = 10_000;
 
@@ -84,7 +84,7 @@
   // After an answer the next heading has the focus.
   let settled;
   document.addEventListener("htmx:after:settle", () => {
-    if (settled) return; // one look for all blocks of a frame
+    if (settled) return; // one look for a whole frame
     settled = true;
     queueMicrotask(settle);
   });
@@ -102,7 +102,7 @@
     document.querySelector("#main [data-safe]")?.focus(); // what asks "are you sure?" begins at the safe way out
     if (!answered) return;
     answered = false;
-    scrollTo(0, 0); // what was answered and what is next are both at the top
+    scrollTo(0, 0);
     (document.querySelector("[data-decision] h2") ?? document.querySelector("#main h1"))?.focus({ preventScroll: true });
   };
 
@@ -117,6 +117,24 @@
     const word = WORDS[detail.kind] ?? detail.kind[0].toUpperCase() + detail.kind.slice(1);
     news.textContent = `New: ${word}${detail.agent ? ` from ${detail.agent}` : ""}${fresh > 1 ? `, and ${fresh - 1} more` : ""}`;
     quiet = setTimeout(() => { fresh = 0; news.textContent = ""; }, 8000);
+  });
+
+  // A list that keeps its places (live.js) is put in order by a button, shown where that has changed.
+  const rows = (list) => [...list.children].filter((one) => one.id);
+  const rank = (row) => (row.matches("[data-rank]") ? row : row.querySelector("[data-rank]"))?.dataset.rank ?? 0;
+  const sorted = (list) => rows(list).sort((one, other) => rank(one) - rank(other));
+  const order = () => {
+    for (const list of document.querySelectorAll("[data-sorted]")) {
+      const wanted = sorted(list), button = list.querySelector("[data-sort]");
+      if (button) button.hidden = rows(list).every((row, at) => row === wanted[at]);
+    }
+  };
+  document.addEventListener("click", (event) => {
+    const list = event.target.closest("[data-sort]")?.closest("[data-sorted]");
+    if (!list) return;
+    list.prepend(...sorted(list));
+    list.querySelector("a")?.focus();
+    order();
   });
 
   // Clocks, by the server's, in the words of tasks_app/domain/spans.py.
@@ -140,11 +158,10 @@
     }
   };
   document.addEventListener("page:skew", ({ detail }) => { skew = detail; });
-  document.addEventListener("page:shown", tick);
+  document.addEventListener("page:shown", () => { order(); tick(); });
   document.addEventListener("visibilitychange", tick);
   setInterval(tick, 1000);
 
-  // Menus close with Escape and a press elsewhere.
   const menus = () => document.querySelectorAll("details.menu[open]");
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
@@ -154,14 +171,9 @@
     for (const menu of menus()) if (!menu.contains(event.target)) menu.open = false;
   });
 
-  // What only some pages have comes with them.
-  const follow = () => {
-    const { dataset } = document.documentElement;
-    for (const [mark, script] of [["#follow", dataset.transcript], ["[data-sorted]", dataset.sorted]])
-      if (document.querySelector(mark)) import(script).catch(() => {});
-  };
+  const follow = () => { if (document.getElementById("follow")) import(document.documentElement.dataset.transcript).catch(() => {}); };
 
-  // What tells of requests comes when the page stands, and only for who asked for it, or is about to.
+  // What tells of requests comes later, and only for who asked for it, or is about to.
   const later = document.documentElement.dataset.later, choice = "[data-notify-on],[data-notify-no]";
   const chose = (event) => {
     const button = event.target.closest(choice);

@@ -1,7 +1,7 @@
 // One socket per page: morphs the blocks of each frame in, around what the person holds, and says how fresh the page is.
-// Held: a field being typed in, [data-hold] under the pointer or being sent (its answer must find the form it is for), and what asks
-// "are you sure?" ([data-hold=firm]). Events become `live:<type>` on document; `page:shown` says that blocks have changed, `page:skew` how many
-// ms the server's clock is ahead.
+// Held: a field being typed in, [data-hold] under the pointer or being sent (its answer must find the form it is for), what asks
+// "are you sure?" and what has failed ([data-hold=firm]). Events become `live:<type>` on document; `page:shown`: blocks have changed;
+// `page:skew`: ms that the server's clock is ahead.
 (() => {
   "use strict";
   const BEAT = 25_000, FIRST = 500, LONGEST = 30_000, LATE = 10_000, ACK_MS = 1000, ACK_SIZE = 150_000, BUDGET_MS = 12, MOST_MS = 100, REST = 4;
@@ -234,10 +234,10 @@
       fetching = null;
       owed = paused;
       if (paused || byId("main")?.dataset.live !== url) return open(seq); // it stands still, or is none that lives: told of by no frame
-      // a refused answer stands at the address it was sent to, which leads back to its page: the same page is no other page
+      // a refused answer's address leads back to its page: the same page is no other one
       if (!answer.ok || main?.dataset.live !== url) return reload();
       document.title = page.title;
-      // what this person was told stays until they do something: the fresh page does not know of it
+      // what this person was told stays: the fresh page does not know of it
       main.prepend(...[...document.querySelectorAll("#main > .note[role]")].map((node) => node.cloneNode(true)));
       // outermost elements with an id, but what scripts write into
       for (const node of page.querySelectorAll("body [id]:not(body [id] [id], [id^=conn], [id^=theme])")) {

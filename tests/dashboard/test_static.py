@@ -34,7 +34,7 @@ def test_every_vendored_file_is_the_one_in_the_manifest():
 def test_a_page_needs_at_most_eight_requests_at_first():
     """The page, what its head names, and the icons; no page adds a file of its own. What is named with `data-` comes later."""
     named = {path: re.findall(r"{% static '([^']+)' %}", path.read_text()) for path in FILES}
-    later = {"js/notify.js", "js/palette.js", "js/sorted.js", "js/transcript.js", "sound/knock.wav"}
+    later = {"js/notify.js", "js/palette.js", "js/transcript.js", "sound/knock.wav"}
     head = [name for name in named.pop(TEMPLATES / "base.html") if name not in later]
     assert len(set(head)) + len({"page", "icons.svg"}) <= 8
     assert {str(path.relative_to(TEMPLATES)) for path, names in named.items() if names} <= {"alone.html", "broken.html"}
@@ -42,7 +42,7 @@ def test_a_page_needs_at_most_eight_requests_at_first():
 
 def test_what_a_page_loads_stays_within_its_budget():
     # once the page stands, or when asked for: `data-…` in base.html
-    later = {STATIC / "js" / name for name in ("notify.js", "palette.js", "sorted.js", "transcript.js")}
+    later = {STATIC / "js" / name for name in ("notify.js", "palette.js", "transcript.js")}
     scripts = {*(STATIC / "js").glob("*.js"), *(STATIC / "vendor").glob("*.js")} - later
     assert gz(*scripts) <= 25_000
     assert all(gz(one) <= 3_000 for one in later)
