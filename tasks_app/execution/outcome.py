@@ -86,7 +86,8 @@ def _following(held: Held, here: Here | None) -> Held | None:
             if not began or place is None:
                 return None
             claimed = claims.follow(began[0], team_id=held.team_id, worker=place.worker, host=place.host)
-            place.tried.update({claimed.id: claimed} if claimed else {})
+            if claimed is not None:
+                place.tried[claimed.id] = claimed
             return claimed
     except Exception as error:
         if db.is_away(error):

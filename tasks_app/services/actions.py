@@ -64,8 +64,7 @@ def start_team(
         return made
 
     try:
-        with transaction.atomic():
-            team = idempotency.once(idempotency_key, lambda known: teams.get(int(known)), make)
+        team = idempotency.once(idempotency_key, lambda known: teams.get(int(known)), make)
     finally:
         teams.drop_folder_of_none(slug)
     scheduling.tick(team.pk)
@@ -224,8 +223,7 @@ def add_task(team_id: int, draft: Draft, *, actor: str, idempotency_key: str = "
         teams.work_again(team_id)
         return task
 
-    with transaction.atomic():
-        task = idempotency.once(idempotency_key, lambda known: tasks.get(int(known)), make)
+    task = idempotency.once(idempotency_key, lambda known: tasks.get(int(known)), make)
     scheduling.tick(team_id)
     return task
 

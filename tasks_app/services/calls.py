@@ -37,9 +37,10 @@ def repeated(run_id: str, fence: int, *, key: str, tool_use_id: str) -> str | No
 
 def keep(run_id: str, fence: int, *, key: str, tool_use_id: str, result: str) -> None:
     """Remember a call with what came of it, in the transaction that did it. `key` "": only this very call is the same one."""
-    call = CrewCall(run_id=run_id, fence=fence, key=key, tool_use_id=tool_use_id[:80], result=result, at=timezone.now())
-    call.told = not key  # no transcript has to hold it, for no later life makes it again
-    call.save(force_insert=True)
+    told = not key  # no transcript has to hold it, for no later life makes it again
+    CrewCall.objects.create(
+        run_id=run_id, fence=fence, key=key, tool_use_id=tool_use_id[:80], result=result, told=told, at=timezone.now()
+    )
 
 
 def tell(run_id: str, tool_use_ids: list[str]) -> None:

@@ -60,7 +60,7 @@ def confirmed(tried: Mapping[str, Held], *, worker: str) -> list[Held]:
     if not tried:
         return []
     mine = Run.objects.filter(pk__in=list(tried), worker=worker, status=RunStatus.RUNNING.value, lease_until__gt=DatabaseNow())
-    mine.update(worked_s=worktime.until_now(), lease_until=DatabaseNow() + LEASE_S)
+    worktime.renew(mine)
     fences = dict(mine.values_list("pk", "fence"))
     return [held for held in tried.values() if fences.get(held.id) == held.fence]
 

@@ -9,7 +9,6 @@ import psutil
 from django.db import connection, transaction
 from django.utils import timezone
 
-from tasks_app.domain.leases import LEASE_S
 from tasks_app.domain.statuses import RunStatus
 from tasks_app.models import Run, Worker
 from tasks_app.runners.port import Directive
@@ -49,7 +48,7 @@ def heartbeat(name: str, *, held: Mapping[str, int]) -> dict[str, Directive]:
     with transaction.atomic():
         if connection.features.has_select_for_update:
             list(mine_now.order_by("pk").select_for_update(no_key=True).values_list("pk"))
-        mine_now.update(worked_s=worktime.until_now(), lease_until=DatabaseNow() + LEASE_S)
+        worktime.renew(mine_now)
     rows = Run.objects.filter(pk__in=list(held), status=RunStatus.RUNNING.value, worker=name).values_list(
         "pk", "fence", "stop_asked_at"
     )
