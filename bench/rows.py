@@ -14,12 +14,23 @@ from tasks_app.decision_kinds.base import payload_hash
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.ids import new_id
 from tasks_app.domain.leases import LEASE_S
-from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus, StepKind, TaskStatus
+from tasks_app.domain.statuses import DecisionKind, DecisionStatus, Reason, RunStatus, StepKind, TaskStatus
 from tasks_app.models import Agent, Decision, Dependency, Event, Message, MessageUsage, Run, Step, Task, Team
 from tasks_app.services.clock import now_s
 
 BATCH = 2000
 M = TypeVar("M", bound=models.Model)
+DONE: dict[str, Any] = {"status": RunStatus.COMPLETED.value, "reason": Reason.DONE.value, "input_tokens": 900}
+FAILED: dict[str, Any] = DONE | {
+    "status": RunStatus.FAILED.value,
+    "reason": Reason.REPORTED.value,
+    "dossier": {
+        "reason": Reason.REPORTED.value,
+        "error": "The migration is locked by another one.",
+        "approaches": ["Waited for the lock", "Ran it without the index"],
+        "last_steps": ["Bash make migrate", "All 214 tests pass.", "Bash make migrate"],
+    },
+}
 STATUSES = (TaskStatus.COMPLETED, TaskStatus.COMPLETED, TaskStatus.COMPLETED, TaskStatus.IN_PROGRESS, TaskStatus.PENDING)
 PAYLOAD = {
     "tool": "Bash",
@@ -112,10 +123,13 @@ def _runs(team: Team, count: int, tasks: list[Task], agents: list[Agent], chance
     working = [task for task in tasks if task.status == TaskStatus.IN_PROGRESS.value]
     finished = [task for task in tasks if task.status == TaskStatus.COMPLETED.value]
     common: dict[str, Any] = {"team": team, "created_at": now, "started_at": now, "last_step_at": now, "fence": 1}
-    for number in range(count - len(working)):
-        attempt, task = number // len(finished) + 1, finished[number % len(finished)]
-        ended = {"status": RunStatus.COMPLETED.value, "reason": "done", "ended_at": now, "input_tokens": 900}
-        rows.append(Run(pk=new_id("a"), task=task, agent=chance.choice(agents), attempt=attempt, **common, **ended))
+    ended, tried = count - len(working), len(finished)
+    for number in range(ended):
+        attempt, task, last = number // tried + 1, finished[number % tried], number >= ended - tried
+        came_to = DONE if last else FAILED  # a task is completed once, by the last of its attempts
+        rows.append(
+            Run(pk=new_id("a"), task=task, agent=chance.choice(agents), attempt=attempt, ended_at=now, **common, **came_to)
+        )
     for task, agent in zip(working, agents, strict=False):
         held = {"status": RunStatus.RUNNING.value, "lease_until": lease, "worker": "big", "host": "big"}
         rows.append(Run(pk=new_id("a"), task=task, agent=agent, attempt=1, **common, **held))

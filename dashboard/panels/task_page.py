@@ -10,6 +10,8 @@ from tasks_app.selectors import attempts, comparison, estimates, tasks
 from tasks_app.selectors.states import TaskState
 from tasks_app.services import keys
 
+ALL = "all"
+
 
 def _keys(task_pk: int, team_pk: int) -> frozenset[str]:
     return frozenset({keys.task(task_pk), keys.tasks(team_pk)})
@@ -34,24 +36,26 @@ class TaskHead:
 
 
 class Attempts:
-    """Every attempt with its dossier, side by side."""
+    """The newest attempts, or every one, each with its dossier, side by side."""
 
     name = "task-attempts"
     template = "panels/task_attempts.html"
 
-    def block(self, task_pk: int, team_pk: int) -> Block:
-        """Return the attempts of one task; what an open one uses changes with its steps."""
+    def block(self, task_pk: int, team_pk: int, which: str = "") -> Block:
+        """Return the attempts of one task, with `which` "all" every one; what an open one uses changes with its steps."""
         open_run = attempts.open_run(task_pk)
         changes = _keys(task_pk, team_pk) | ({keys.run(open_run)} if open_run else frozenset())
-        return Block(f"{self.name}-{task_pk}", self.name, (task_pk,), changes, team_pk)
+        return Block(f"{self.name}-{task_pk}", self.name, (task_pk, ALL if which == ALL else ""), changes, team_pk)
 
     def context(self, block: Block, viewer: Viewer) -> dict[str, Any] | None:
         """Return the attempts, or None when the task is gone."""
-        card = tasks.one(int(block.args[0]))
+        pk, which = int(block.args[0]), block.args[1]
+        card = tasks.one(pk)
         if card is None:
             return None
-        runs = attempts.of_task(int(block.args[0]))
-        return {"attempts": runs, "card": card, "compared": comparison.compare(runs)}
+        runs = attempts.of_task(pk) if which == ALL else attempts.newest(pk)
+        count = runs[-1].number if runs else 0
+        return {"attempts": runs, "count": count, "card": card, "compared": comparison.compare(runs)}
 
 
 class Handover:
@@ -88,7 +92,7 @@ class TaskActions(TaskHead):
         if found is None:
             return None
         card = found.card
-        runs = attempts.of_task(card.pk)
+        runs = attempts.newest(card.pk)
         up, down = attempts.neighbours(card) if card.state is TaskState.QUEUED else (False, False)
         return {
             "task": found,

@@ -240,7 +240,7 @@ def _draw(
         "team_name": found.team_name,
         "rehearsal": found.rehearsal,
         "head": TaskHead().block(pk, team_pk),
-        "attempts": Attempts().block(pk, team_pk),
+        "attempts": Attempts().block(pk, team_pk, page.request.GET.get("attempts", "")),
         "next": Handover().block(pk, team_pk),
         "preview": preview,
         "acts": TaskActions().block(pk, team_pk),

@@ -15,7 +15,9 @@ from tasks_app.domain.text import one_line
 from tasks_app.management import words
 from tasks_app.management.crew_table import CrewTable
 from tasks_app.selectors import agents, inbox, journal, tasks, teams, telling, workers
-from tasks_app.selectors.agents import AgentCard, OpenAsk
+from tasks_app.selectors.agents import AgentCard
+from tasks_app.selectors.look import through
+from tasks_app.selectors.open_work import OpenAsk
 from tasks_app.selectors.states import TaskState
 from tasks_app.selectors.tasks import Obstacle, TaskCard
 from tasks_app.selectors.teams import TeamSummary
@@ -44,15 +46,16 @@ class Status:
 
 def read(team_id: int, now: dt.datetime) -> Status:
     """Return the status of a team as of `now`."""
-    return Status(
-        team=teams.summaries([team_id])[team_id],
-        tasks=tasks.of_teams([team_id])[team_id],
-        agents=agents.of_teams([team_id]),
-        waiting=inbox.open_items([team_id]),
-        needs=journal.needs(team_id),
-        now=now,
-        silence=workers.silence([team_id]),
-    )
+    with through({}):
+        return Status(
+            team=teams.summaries([team_id])[team_id],
+            tasks=tasks.of_teams([team_id])[team_id],
+            agents=agents.of_teams([team_id]),
+            waiting=inbox.open_items([team_id]),
+            needs=journal.needs(team_id),
+            now=now,
+            silence=workers.silence([team_id]),
+        )
 
 
 def as_json(status: Status) -> dict[str, Any]:

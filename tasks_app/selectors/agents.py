@@ -1,25 +1,20 @@
 """Agents as pages show them: what each does now, how full its context is, what it has used."""
 
 import datetime as dt
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
-from tasks_app.domain.deciders import Decider
-from tasks_app.domain.ids import task_label
-from tasks_app.domain.leases import LEASE_S
-from tasks_app.domain.statuses import AgentStatus, DecisionKind, DecisionStatus, RunStatus
-from tasks_app.domain.text import one_line
-from tasks_app.models import Agent, Decision, Run
-from tasks_app.selectors import workers, worktime
-from tasks_app.selectors.clock import DatabaseNow
+from tasks_app.domain.statuses import AgentStatus, RunStatus
+from tasks_app.models import Agent
+from tasks_app.selectors import open_work, workers
+from tasks_app.selectors.compiled import Compiled
 from tasks_app.selectors.look import once, shelf, through, under_way
+from tasks_app.selectors.open_work import AskOf, OpenAsk, OpenRun, RunOf
 from tasks_app.selectors.states import AgentState, ContextUse, over_time
-from tasks_app.selectors.worktime import Worktime
-from tasks_app.selectors.written import OPEN_RUNS
 
 
 class _Row(NamedTuple):
@@ -49,58 +44,6 @@ class _Row(NamedTuple):
     team__name: str
     team__rehearsal: bool
     team__ended_at: dt.datetime | None
-
-
-@dataclass(frozen=True)
-class OpenRun:
-    """The open run of an agent: at most one exists."""
-
-    id: str
-    task_id: int
-    task_number: int
-    task_title: str
-    attempt: int
-    status: RunStatus
-    started_at: dt.datetime | None
-    expected_min: float
-    expected_max: float
-    silent_s: float  # since the last heartbeat; meaningful while running
-    stopping: bool
-    due: bool  # pending and may be claimed at once
-    last_step_at: dt.datetime | None
-    time: Worktime
-
-    @property
-    def label(self) -> str:
-        """`T-42`."""
-        return task_label(self.task_number)
-
-    @property
-    def alive(self) -> bool:
-        """Whether a worker holds a live lease on it."""
-        return self.status is RunStatus.RUNNING and self.silent_s < LEASE_S
-
-
-@dataclass(frozen=True)
-class OpenAsk:
-    """The oldest open decision of an agent or task."""
-
-    id: str
-    kind: str
-    title: str
-    opened_at: dt.datetime
-    parked: bool
-    decider: str
-
-    @property
-    def with_lead_agent(self) -> bool:
-        """Whether the lead agent decides; a person may answer all the same."""
-        return self.decider == Decider.LEAD
-
-    @property
-    def is_review(self) -> bool:
-        """Whether its task is reported as completed, and a person is to look at it."""
-        return self.kind == DecisionKind.REVIEW
 
 
 @dataclass(frozen=True)
@@ -139,7 +82,8 @@ class AgentCard:
 @once
 def of_teams(team_ids: Collection[int]) -> list[AgentCard]:
     """Return the agents of these teams in their order; three queries."""
-    return _cards(Agent.objects.filter(team_id__in=team_ids))
+    found = [_Row(*row) for row in _OF_TEAMS.values(team_ids)]
+    return _cards(found, open_work.runs_of_teams(team_ids), open_work.asks_of_teams(team_ids))
 
 
 def by_ids(agent_ids: Iterable[int]) -> dict[int, AgentCard]:
@@ -147,7 +91,9 @@ def by_ids(agent_ids: Iterable[int]) -> dict[int, AgentCard]:
     wanted, known = set(agent_ids), shelf(AgentCard)
     found = {pk: known[pk] for pk in wanted if pk in known}
     if left := wanted - set(found):
-        found |= {card.pk: card for card in _cards(Agent.objects.filter(pk__in=left))}
+        rows = [_Row(*row) for row in Agent.objects.filter(pk__in=left).values_list(*_Row._fields)]
+        theirs = Q(agent_id__in=[agent.pk for agent in rows])
+        found |= {card.pk: card for card in _cards(rows, open_work.runs(theirs), open_work.asks(theirs))}
     return found
 
 
@@ -159,62 +105,14 @@ def ids_of_teams(team_ids: Collection[int]) -> dict[int, list[int]]:
     return found
 
 
-def open_runs(where: Q) -> list[tuple[int, int, OpenRun]]:
-    """Return (agent id, team id, run) of the open runs that match; one query."""
-    found = Run.objects.filter(where, status__in=OPEN_RUNS).annotate(database_s=DatabaseNow(), **worktime.ADDED)
-    rows = found.values_list("agent_id", "team_id", *_OF_RUN, "stop_asked_at", "due_at", "last_step_at", *worktime.Facts._fields)
-    return [(agent_id, team_id, _open_run(row)) for agent_id, team_id, *row in rows]
+_OF_TEAMS = Compiled(lambda team_ids: Agent.objects.filter(team_id__in=team_ids).values_list(*_Row._fields))
 
 
-_OF_RUN = ("id", "task_id", "task__number", "task__title", "attempt", "task__expected_min", "task__expected_max")
-
-
-def _open_run(row: list[Any]) -> OpenRun:
-    id_, task_id, number, title, attempt, low, high, stop_asked_at, due_at, last_step_at, *columns = row
-    facts = worktime.Facts(*columns)
-    return OpenRun(
-        id=id_,
-        task_id=task_id,
-        task_number=number,
-        task_title=title,
-        attempt=attempt,
-        status=RunStatus(facts.status),
-        started_at=facts.started_at,
-        expected_min=low,
-        expected_max=high,
-        silent_s=facts.silent_s,
-        stopping=stop_asked_at is not None,
-        due=due_at <= facts.database_s,
-        last_step_at=last_step_at,
-        time=worktime.read(facts),
-    )
-
-
-def open_asks(where: Q) -> list[tuple[int | None, int | None, OpenAsk]]:
-    """Return (agent id, task id, decision) of the open decisions that match: a person's first, then oldest first; one query.
-
-    A decision that several runs wait for together is there for each of them. `where` fits decisions and runs.
-    """
-    words = ("id", "kind", "title", "opened_at", "parked", "decider")
-    own = Decision.objects.filter(where, status=DecisionStatus.OPEN.value).order_by()
-    open_ = Run.objects.filter(where, status__in=OPEN_RUNS)
-    joined = open_.filter(status=RunStatus.PENDING.value, waits_for__status=DecisionStatus.OPEN.value)
-    rows = own.values_list("agent_id", "task_id", *words).union(
-        joined.values_list("agent_id", "task_id", *(f"waits_for__{word}" for word in words)), all=True
-    )
-    found = [
-        (row[0], row[1], OpenAsk(row[2], row[3], one_line(row[4], 300), *row[5:])) for row in rows.order_by("opened_at", "id")
-    ]
-    return sorted(found, key=lambda row: row[2].with_lead_agent)
-
-
-def _cards(agents: QuerySet[Agent]) -> list[AgentCard]:
-    found = [_Row(*row) for row in agents.values_list(*_Row._fields)]
-    ids = [agent.pk for agent in found]
-    runs = {agent_id: run for agent_id, _, run in open_runs(Q(agent_id__in=ids))}
-    asks = {agent_id: ask for agent_id, _, ask in reversed(open_asks(Q(agent_id__in=ids)))}
+def _cards(agents: Sequence[_Row], runs: Sequence[RunOf], asks: Sequence[AskOf]) -> list[AgentCard]:
+    run_of = {agent_id: run for agent_id, _, run in runs}
+    ask_of = {agent_id: ask for agent_id, _, ask in reversed(asks)}
     with through(under_way()):
-        cards = [_card(agent, runs.get(agent.pk), asks.get(agent.pk)) for agent in found]
+        cards = [_card(agent, run_of.get(agent.pk), ask_of.get(agent.pk)) for agent in agents]
     shelf(AgentCard).update({card.pk: card for card in cards})
     return cards
 

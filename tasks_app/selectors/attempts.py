@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from django.db.models import QuerySet
+
 from tasks_app.domain.criteria import Proof, Result, read, unmet
 from tasks_app.domain.statuses import OPEN_RUN, REASON_HELP, AgentStatus, Reason, RunStatus, TaskStatus
 from tasks_app.models import Agent, Dependency, Run, Task, TaskRule
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
         database_s: float
 
     TimedRun = WithAnnotations[Run, Timed]
+
+MOST = 6
+"""So many attempts, the newest, stand side by side on a page that is not asked for all."""
 
 
 @dataclass(frozen=True)
@@ -186,8 +191,18 @@ def open_run(task_id: int) -> str | None:
 @once_of
 def of_task(task_id: int) -> list[Attempt]:
     """Return the attempts of a task, oldest first; one query."""
+    return [_attempt(run) for run in _timed(task_id).order_by("attempt")]
+
+
+@once_of
+def newest(task_id: int) -> list[Attempt]:
+    """Return the last `MOST` attempts of a task, oldest first; one query."""
+    return [_attempt(run) for run in reversed(_timed(task_id).order_by("-attempt")[:MOST])]
+
+
+def _timed(task_id: int) -> "QuerySet[TimedRun]":
     found = Run.objects.filter(task_id=task_id).annotate(database_s=DatabaseNow(), **worktime.ADDED)
-    return [_attempt(run) for run in found.select_related("agent", "task").order_by("attempt")]
+    return found.select_related("agent", "task")
 
 
 def neighbours(card: TaskCard) -> tuple[bool, bool]:

@@ -4,10 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tasks_app.selectors.attempts import Attempt
-
-MOST = 6
-"""So many attempts, the newest, stand side by side."""
+from tasks_app.selectors.attempts import MOST, Attempt
 
 
 @dataclass(frozen=True)

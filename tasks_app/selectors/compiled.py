@@ -3,17 +3,30 @@
 Composing one takes several times as long as carrying it out (docs/performance.md). What is asked stays a query set of the ORM.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeVar, cast
 
+from django.core.exceptions import EmptyResultSet
 from django.db import connection, models
 from django.db.models import QuerySet
 
 M = TypeVar("M", bound=models.Model)
-Key = int | Sequence[int] | Sequence[str]
+Key = int | Collection[int] | Collection[str]
 Statement = tuple[str, tuple[Any, ...]]
 """SQL and its parameters."""
+
+
+@dataclass(frozen=True)
+class _Composed:
+    """A statement, what stands for the keys in it, and how its columns become what Python has."""
+
+    statement: Statement
+    stand_ins: list[int | str]
+    converters: dict[int, tuple[list[Any], Any]]  # by column: the functions of the backend and the field, and its expression
+
+
 KEY = -8_070_450_532_247_928_832
 """The first of the numbers that stand for keys while a statement is composed: no row has one of them."""
 MOST = 200
@@ -32,42 +45,69 @@ class Compiled:
 
     def __init__(self, make: Callable[..., QuerySet[Any, Any]]) -> None:
         self._make = make
-        self._made: dict[tuple[Any, ...], tuple[Statement, list[int | str]]] = {}  # with what stands for the keys in it
+        self._made: dict[tuple[Any, ...], _Composed | None] = {}  # None: nothing can match, whatever the keys are
 
     def rows(self, *keys: Key) -> list[tuple[Any, ...]]:
         """Return what a query set of plain values (`values_list`) gives, as the database has it: a truth is 0 or 1 on SQLite."""
-        with connection.cursor() as cursor:
-            cursor.execute(*self._statement(keys))
-            return list(cursor.fetchall())
+        composed, given = self._statement(keys)
+        return _fetched(composed.statement[0], given) if composed else []
+
+    def values(self, *keys: Key) -> list[tuple[Any, ...]]:
+        """Return what a query set of plain values (`values_list`) gives, as Python has it: moments, truths, decimals."""
+        composed, given = self._statement(keys)
+        return [_converted(row, composed.converters) for row in _fetched(composed.statement[0], given)] if composed else []
 
     def found(self, model: type[M], *keys: Key) -> list[M]:
-        """Return the rows of a model that a query set of them finds."""
-        statement, given = self._statement(keys)
-        return list(model._default_manager.raw(statement, given))
+        """Return the rows of a model that a query set of them finds; what it adds to them is as the database has it."""
+        composed, given = self._statement(keys)
+        return list(model._default_manager.raw(composed.statement[0], given)) if composed else []
 
-    def _statement(self, keys: Sequence[Key]) -> Statement:
+    def _statement(self, keys: Sequence[Key]) -> tuple[_Composed | None, tuple[Any, ...]]:
         keys = [_filled(key) for key in keys]
         shape = (connection.vendor, *(None if isinstance(key, int) else (len(key), *{type(one) for one in key}) for key in keys))
-        (statement, given), stand_ins = self._made.get(shape) or self._compose(shape, keys)
-        meant = dict(zip(stand_ins, _flat(keys), strict=True))
-        return statement, tuple(meant.get(one, one) if isinstance(one, int | str) else one for one in given)
+        if shape not in self._made:
+            if len(self._made) >= MOST:
+                self._made.clear()
+            self._made[shape] = self._compose(keys)
+        if (composed := self._made[shape]) is None:
+            return None, ()
+        meant = dict(zip(composed.stand_ins, _flat(keys), strict=True))
+        return composed, tuple(meant.get(one, one) if isinstance(one, int | str) else one for one in composed.statement[1])
 
-    def _compose(self, shape: tuple[Any, ...], keys: Sequence[Key]) -> tuple[Statement, list[int | str]]:
+    def _compose(self, keys: Sequence[Key]) -> _Composed | None:
         stand_ins = _stand_ins(keys)
         flat = list(_flat(stand_ins))
-        statement, given = self._make(*stand_ins).query.sql_with_params()
+        compiler = self._make(*stand_ins).query.get_compiler(connection=connection)
+        try:
+            statement, given = compiler.as_sql()
+        except EmptyResultSet:
+            return None
         if missing := set(flat) - {one for one in given if isinstance(one, int | str)}:
             raise ValueError(f"The statement does not ask for {len(missing)} of its keys.")
-        if len(self._made) >= MOST:
-            self._made.clear()
-        self._made[shape] = found = (statement, given), flat
-        return found
+        columns = [column for column, *_ in (compiler.select or ())[: compiler.col_count]]
+        return _Composed((statement, given), flat, compiler.get_converters(columns))
+
+
+def _fetched(statement: str, given: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, given)
+        return list(cursor.fetchall())
+
+
+def _converted(row: Sequence[Any], converters: dict[int, tuple[list[Any], Any]]) -> tuple[Any, ...]:
+    """As Django's own compiler does it, with the connection of the thread that reads."""
+    values = list(row)
+    for place, (functions, expression) in converters.items():
+        for convert in functions:
+            values[place] = convert(values[place], expression, connection)
+    return tuple(values)
 
 
 def _filled(key: Key) -> Key:
     if isinstance(key, int) or not key:
         return key
-    return cast(Key, [*key, *[key[-1]] * ((1 << (len(key) - 1).bit_length()) - len(key))])
+    given = list(key)
+    return cast(Key, [*given, *[given[-1]] * ((1 << (len(given) - 1).bit_length()) - len(given))])
 
 
 def _stand_ins(keys: Sequence[Key]) -> list[Key]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Exists, F, OuterRef, Q, Subquery, Sum
+from django.db.models.functions import JSONObject
 
 from tasks_app.domain.budget import DEFAULT_TEAM_USD
 from tasks_app.domain.estimate import (
@@ -32,7 +33,7 @@ NEWEST = 500
 """So many finished attempts are looked at: what was long ago was with other models."""
 FIELDS = (
     *("task__type", "task__expected_max", "agent__role", "agent__model", "context_peak", "context_first", "cost_usd"),
-    *("all_tokens", "all_worked_s", "all_usd"),
+    "all",
 )
 
 
@@ -82,16 +83,16 @@ def finished(*, rehearsal: bool, like: tuple[str, float] | None = None) -> list[
         rows = rows if upto is None else rows.filter(task__expected_max__lte=upto)
     later = Run.objects.filter(task=OuterRef("task"), status=RunStatus.COMPLETED.value, attempt__gt=OuterRef("attempt"))
     imported = Event.objects.filter(team=OuterRef("team"), kind=EventKind.TEAM_IMPORTED.value, at__gte=OuterRef("ended_at"))
-    rows = rows.filter(~Exists(later), ~Exists(imported)).annotate(**_of_all_attempts())
+    rows = rows.filter(~Exists(later), ~Exists(imported)).annotate(all=_of_all_attempts())
     return [_finished(row) for row in rows.order_by("-ended_at").values(*FIELDS)[:NEWEST]]
 
 
-def _of_all_attempts() -> dict[str, Any]:
-    """What all attempts of its task took together, the failed ones too."""
+def _of_all_attempts() -> Subquery:
+    """What all attempts of its task took together, the failed ones too: read once, as one value."""
     tried = Run.objects.filter(task=OuterRef("task"), attempt__lte=OuterRef("attempt")).order_by().values("task")
     new_tokens = F("input_tokens") + F("cache_creation_tokens") + F("output_tokens")
-    sums = {"all_tokens": Sum(new_tokens), "all_worked_s": Sum("worked_s"), "all_usd": Sum("cost_usd")}
-    return {name: Subquery(tried.annotate(**{name: total}).values(name)) for name, total in sums.items()}
+    sums = JSONObject(tokens=Sum(new_tokens), worked_s=Sum("worked_s"), usd=Sum("cost_usd"))
+    return Subquery(tried.annotate(all=sums).values("all"))
 
 
 def _finished(row: dict[str, Any]) -> Finished:
@@ -99,9 +100,9 @@ def _finished(row: dict[str, Any]) -> Finished:
     peak, first = row["context_peak"], row["context_first"]
     return Finished(
         Kind(row["task__type"], size_of(row["task__expected_max"]), row["agent__role"], row["agent__model"]),
-        tokens=row["all_tokens"],
-        minutes=row["all_worked_s"] / 60,
-        usd=None if row["cost_usd"] is None else float(row["all_usd"]),
+        tokens=row["all"]["tokens"],
+        minutes=row["all"]["worked_s"] / 60,
+        usd=None if row["cost_usd"] is None else float(row["all"]["usd"]),
         context_added=None if peak is None or first is None else max(0, peak - first),
     )
 

@@ -1,30 +1,18 @@
 """Why a task is in its state, in words."""
 
 import datetime as dt
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tasks_app.domain.ids import task_label
 from tasks_app.domain.statuses import RunStatus, TeamStatus
 from tasks_app.models import Task
 from tasks_app.selectors import places, workers
-from tasks_app.selectors.agents import OpenRun
-from tasks_app.selectors.states import ContextUse, TaskState
+from tasks_app.selectors.crews import Crew
+from tasks_app.selectors.open_work import OpenRun
+from tasks_app.selectors.states import TaskState
 
 if TYPE_CHECKING:
     from tasks_app.selectors.states import DerivedTask
-
-
-@dataclass(frozen=True)
-class Crew:
-    """The agents of one team as far as the queue needs them."""
-
-    names: Mapping[int, str]
-    active: frozenset[int]
-    roles: frozenset[str]  # of the active ones
-    contexts: Mapping[int, ContextUse]
-    at_work: int = 0  # how many take a place under the team's cap: who waits for the lead takes none
 
 
 def reason(task: "DerivedTask", state: TaskState, run: OpenRun | None, crew: Crew, now: dt.datetime) -> str:

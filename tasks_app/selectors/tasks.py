@@ -5,21 +5,23 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from tasks_app.domain.graph import Blocker, Why, blockers, dead_ends
 from tasks_app.domain.ids import task_label
-from tasks_app.domain.statuses import AgentStatus, RunStatus, TaskStatus
-from tasks_app.models import Agent, Dependency, Run, Task
-from tasks_app.selectors import agents, places
-from tasks_app.selectors.agents import OpenAsk, OpenRun
-from tasks_app.selectors.look import once_of, through, under_way
+from tasks_app.domain.statuses import RunStatus, TaskStatus
+from tasks_app.models import Dependency, Task
+from tasks_app.selectors import open_work
+from tasks_app.selectors.compiled import Compiled
+from tasks_app.selectors.crews import Crew, crews
+from tasks_app.selectors.look import once, once_of, through, under_way
+from tasks_app.selectors.open_work import AskOf, OpenAsk, OpenRun, RunOf
 from tasks_app.selectors.states import ContextUse, TaskState, over_time, with_state
-from tasks_app.selectors.task_reasons import Crew, reason
-from tasks_app.selectors.written import OPEN_RUNS
+from tasks_app.selectors.stored_teams import stored
+from tasks_app.selectors.task_reasons import reason
 
 if TYPE_CHECKING:
     from tasks_app.selectors.states import DerivedTask
@@ -139,35 +141,60 @@ class _Facts:
 def of_teams(team_ids: Collection[int], *, states: Collection[TaskState] = tuple(TaskState)) -> dict[int, list[TaskCard]]:
     """Return the tasks of each team that are in one of `states`, in order of their numbers.
 
-    Five queries, whatever the number of teams, and up to two for whether a worker answers, where that matters; one more where
-    blocked tasks but not all others are asked for.
+    Six queries, whatever the number of teams, and up to two for whether a worker answers, where that matters; one more where
+    blocked tasks but not all others are asked for. All of them are read once per look.
     """
-    everything = set(states) == set(TaskState)
-    found = _load(Task.objects.filter(team_id__in=team_ids), () if everything else states)
-    nodes = [(task.pk, task.number, task.title, task.status, task.failed) for task in found]
-    if TaskState.BLOCKED in states and not everything:
-        nodes = _nodes(team_ids)
-    facts = _facts(Q(team_id__in=team_ids), team_ids, nodes)
+    if set(states) == set(TaskState):
+        return _all_of_teams(team_ids)
+    wanted = [state.value for state in states]
+    found = _with_teams(list(_narrow(Task.objects.filter(team_id__in=team_ids)).filter(state__in=wanted)))
+    return _by_team(team_ids, found, _nodes(team_ids) if TaskState.BLOCKED in states else None)
+
+
+@once
+def _all_of_teams(team_ids: Collection[int]) -> dict[int, list[TaskCard]]:
+    return _by_team(team_ids, _with_teams(_OF_TEAMS.found(Task, team_ids)))
+
+
+def _by_team(
+    team_ids: Collection[int], found: "Sequence[DerivedTask]", nodes: "Sequence[Node] | None" = None
+) -> dict[int, list[TaskCard]]:
+    """`nodes`: the tasks that may stand in the way, where that are others than those that are found."""
+    nodes = nodes or [(task.pk, task.number, task.title, task.status, task.failed) for task in found]
+    runs, asks = open_work.runs_of_teams(team_ids), open_work.asks_of_teams(team_ids)
     cards: dict[int, list[TaskCard]] = {team_id: [] for team_id in team_ids}
-    for task, card in zip(found, _cards(found, facts), strict=True):
+    for task, card in zip(found, _cards(found, _facts(runs, asks, team_ids, nodes)), strict=True):
         cards[task.team_id].append(card)
     return cards
 
 
 @once_of
 def one(task_id: int) -> TaskCard | None:
-    """Return one task, seen within its whole team; None where there is none. Six queries."""
-    found = _load(Task.objects.filter(pk=task_id))
+    """Return one task, seen within its whole team; None where there is none. Seven queries."""
+    found = _with_teams(_OF_TASK.found(Task, task_id))
     if not found:
         return None
     team_id = found[0].team_id
-    return _cards(found, _facts(Q(task_id=task_id), [team_id], _nodes([team_id])))[0]
+    runs, asks = open_work.runs_of_task(task_id), open_work.asks_of_task(task_id)
+    return _cards(found, _facts(runs, asks, [team_id], _nodes([team_id])))[0]
 
 
-def _load(tasks: QuerySet[Task], states: Collection[TaskState] = ()) -> "list[DerivedTask]":
-    wide = ("description", "criteria", "guidance", "evidence", "output", "metadata", "team__plan", "team__rehearsal_script")
-    found = with_state(tasks).select_related("team").defer(*wide).order_by("team_id", "number")
-    return list(found.filter(state__in=[state.value for state in states]) if states else found)
+def _with_teams(found: Sequence[Task]) -> "list[DerivedTask]":
+    """With the team of each; a team that was deleted meanwhile has no tasks any more."""
+    theirs = stored(frozenset(task.team_id for task in found))
+    left = [task for task in found if task.team_id in theirs]
+    for task in left:
+        task.team = theirs[task.team_id]
+    return cast("list[DerivedTask]", left)
+
+
+def _narrow(tasks: QuerySet[Task]) -> "QuerySet[DerivedTask]":
+    wide = ("description", "criteria", "guidance", "evidence", "output", "metadata")
+    return with_state(tasks).defer(*wide).order_by("team_id", "number")
+
+
+_OF_TASK = Compiled(lambda pk: _narrow(Task.objects.filter(pk=pk)))
+_OF_TEAMS = Compiled(lambda team_ids: _narrow(Task.objects.filter(team_id__in=team_ids)))
 
 
 Node = tuple[int, int, str, str, bool]
@@ -178,7 +205,7 @@ def _nodes(team_ids: Collection[int]) -> list[Node]:
     return list(Task.objects.filter(team_id__in=team_ids).values_list("pk", "number", "title", "status", "failed"))
 
 
-def _facts(of_tasks: Q, team_ids: Collection[int], nodes: Sequence[Node]) -> _Facts:
+def _facts(runs: Sequence[RunOf], asks: Sequence[AskOf], team_ids: Collection[int], nodes: Sequence[Node]) -> _Facts:
     facts = _Facts(timezone.now())
     for pk, number, title, status, failed in nodes:
         facts.links[pk] = Link(pk, number, title, TaskStatus(status))
@@ -187,38 +214,10 @@ def _facts(of_tasks: Q, team_ids: Collection[int], nodes: Sequence[Node]) -> _Fa
     edges = Dependency.objects.filter(task__team_id__in=team_ids).order_by("id")
     for task_id, needs_id in edges.values_list("task_id", "needs_id"):
         facts.deps[task_id].append(needs_id)
-    facts.runs = {run.task_id: (agent_id, run) for agent_id, _, run in agents.open_runs(of_tasks)}
-    facts.asks = {task_id: ask for _, task_id, ask in reversed(agents.open_asks(of_tasks)) if task_id is not None}
-    facts.crews = _crews(team_ids)
+    facts.runs = {run.task_id: (agent_id, run) for agent_id, _, run in runs}
+    facts.asks = {task_id: ask for _, task_id, ask in reversed(asks) if task_id is not None}
+    facts.crews = crews(team_ids)
     return facts
-
-
-def _crews(team_ids: Collection[int]) -> dict[int, Crew]:
-    takes_place = Run.objects.filter(places.RUNNING | places.DUE, agent_id=OuterRef("pk"), status__in=OPEN_RUNS)
-    rows = Agent.objects.filter(team_id__in=team_ids).values_list(
-        "team_id",
-        "pk",
-        "name",
-        "role",
-        "status",
-        "context_tokens",
-        "context_window",
-        "compacted_at",
-        Exists(takes_place.exclude(places.TAKES_NONE)),
-    )
-    members: dict[int, list[tuple[int, str, str, bool, ContextUse, bool]]] = {team_id: [] for team_id in team_ids}
-    for team_id, pk, name, role, status, tokens, window, compacted_at, works in rows:
-        members[team_id].append((pk, name, role, status == AgentStatus.ACTIVE, ContextUse(tokens, window, compacted_at), works))
-    return {
-        team_id: Crew(
-            names={pk: name for pk, name, *_ in rows},
-            active=frozenset(pk for pk, _, _, active, *_ in rows if active),
-            roles=frozenset(role for _, _, role, active, *_ in rows if active),
-            contexts={pk: context for pk, _, _, _, context, _ in rows},
-            at_work=sum(works for *_, works in rows),
-        )
-        for team_id, rows in members.items()
-    }
 
 
 def _cards(tasks: "Sequence[DerivedTask]", facts: _Facts) -> list[TaskCard]:

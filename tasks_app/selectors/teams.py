@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 
 from tasks_app.domain.budget import PACE_MIN_S, Stand
 from tasks_app.domain.budget import of_team as budget_of_team
@@ -17,8 +17,10 @@ from tasks_app.domain.statuses import TaskStatus, TeamStatus
 from tasks_app.models import Task, Team
 from tasks_app.selectors import agents, courses, inbox
 from tasks_app.selectors.agents import AgentCard
+from tasks_app.selectors.compiled import Compiled
 from tasks_app.selectors.look import once
 from tasks_app.selectors.states import STATE, STUCK, URGENCY, AgentState, TaskState, TeamState
+from tasks_app.selectors.stored_teams import stored
 
 NOT_BEGUN = Course()
 
@@ -169,10 +171,8 @@ def listed(team_ids: Collection[int]) -> frozenset[int]:
 @once
 def summaries(team_ids: Collection[int]) -> dict[int, TeamSummary]:
     """Return these teams by pk; seven queries, whatever the number of teams."""
-    teams = list(Team.objects.filter(pk__in=team_ids).defer("plan", "rehearsal_script"))
-    found = counts(team_ids)
-    waiting = inbox.counts(team_ids)
-    known = courses.of_teams(team_ids)
+    teams, found = stored(team_ids).values(), counts(team_ids)
+    waiting, known = inbox.counts(team_ids), courses.of_teams(team_ids)
     crews: dict[int, list[AgentCard]] = {team.pk: [] for team in teams}
     for card in agents.of_teams(team_ids):
         crews[card.team_id].append(card)
@@ -237,19 +237,21 @@ def counts(team_ids: Collection[int]) -> Mapping[int, Counts]:
 
     A turn of the lead agent that came to nothing is no task of the plan: it is not among the cancelled ones.
     """
-    rows = (
-        Task.objects.filter(team_id__in=team_ids)
-        .exclude(type=TURN, status=TaskStatus.CANCELLED.value)
-        .annotate(state=STATE)
-        .values("team_id", "state")
-        .annotate(n=Count("pk"), n_stuck=Count("pk", filter=STUCK))
-    )
     found: dict[int, dict[str, int]] = {}
-    for row in rows.order_by():
-        mine = found.setdefault(row["team_id"], {"stuck": 0})
-        mine[row["state"]] = row["n"]
-        mine["stuck"] += row["n_stuck"] if row["state"] == TaskState.BLOCKED else 0
+    for team_id, state, count, stuck in _COUNTS.values(team_ids):
+        mine = found.setdefault(team_id, {"stuck": 0})
+        mine[state] = count
+        mine["stuck"] += stuck if state == TaskState.BLOCKED else 0
     return {team_id: Counts(**numbers) for team_id, numbers in found.items()}
+
+
+def _counts(team_ids: Collection[int]) -> QuerySet[Task, tuple[int, str, int, int]]:
+    rows = Task.objects.filter(team_id__in=team_ids).exclude(type=TURN, status=TaskStatus.CANCELLED.value).annotate(state=STATE)
+    counted = rows.values("team_id", "state").annotate(n=Count("pk"), n_stuck=Count("pk", filter=STUCK))
+    return counted.values_list("team_id", "state", "n", "n_stuck").order_by()
+
+
+_COUNTS = Compiled(_counts)
 
 
 def _summary(team: Team, counts: Counts, waiting: int, crew: Sequence[AgentCard]) -> TeamSummary:

@@ -42,7 +42,7 @@ def test_one_attempt_is_compared_with_nothing():
 def test_only_the_newest_stand_side_by_side():
     task = make.TaskFactory()
     agent = make.AgentFactory(team=task.team)
-    for number in range(1, comparison.MOST + 3):
+    for number in range(1, attempts.MOST + 3):
         make.RunFactory(task=task, team=task.team, agent=agent, attempt=number, failed=True)
     found = comparison.compare(attempts.of_task(task.pk))
     assert [one.number for one in found.attempts] == [3, 4, 5, 6, 7, 8]

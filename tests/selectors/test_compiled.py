@@ -1,8 +1,11 @@
 """Statements that are composed once: the same answers as the query set's own, for every key."""
 
-import pytest
+from decimal import Decimal
 
-from tasks_app.models import Task
+import pytest
+from django.db.models import Count
+
+from tasks_app.models import Agent, Task
 from tasks_app.selectors.compiled import Compiled
 from tests import factories
 
@@ -63,3 +66,33 @@ def test_more_shapes_than_are_kept_are_composed_again(monkeypatch):
         for length in (1, 2, 4, 8):
             assert compiled.rows([task.number, *range(1_000, 1_000 + length - 1)]) == [(task.pk,)]
             assert len(compiled._made) <= 2
+
+
+def test_values_are_what_the_query_set_gives_moments_truths_decimals_and_nothing_where_nothing_can_match():
+    team = factories.TeamFactory()
+    for on in (True, False):
+        factories.AgentFactory(team=team, used_usd=Decimal("1.25"), plan_mode=on)
+    columns = ("pk", "team__created_at", "plan_mode", "used_usd", "team__limits", "now_text")
+
+    def of(team_ids):
+        return (
+            Agent.objects.filter(team_id__in=team_ids).annotate(many=Count("runs")).order_by("pk").values_list(*columns, "many")
+        )
+
+    compiled = Compiled(of)
+    for _ in range(2):
+        found = compiled.values(frozenset({team.pk}))
+        assert found == list(of([team.pk]))
+        assert [row[2] for row in found] == [True, False]
+        assert found[0][1] == team.created_at
+    assert compiled.values([]) == compiled.rows([]) == compiled.found(Agent, []) == []
+
+
+def test_values_of_a_union_are_converted_too():
+    task = factories.TaskFactory(priority=0)
+
+    def either(pk):
+        mine = Task.objects.filter(pk=pk).order_by().values_list("pk", "created_at", "failed")
+        return mine.union(Task.objects.filter(priority=pk).order_by().values_list("pk", "created_at", "failed"), all=True)
+
+    assert Compiled(either).values(task.pk) == [(task.pk, task.created_at, False)]

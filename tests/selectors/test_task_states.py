@@ -215,6 +215,6 @@ def test_tasks_of_all_teams_cost_the_same_queries(teams, django_assert_num_queri
         make.RunFactory(task__team=team, agent__team=team)
         make.TaskFactory(team=team, needs=[make.TaskFactory(team=team)])
     make.WorkerFactory()
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(7):
         found = tasks.of_teams([team.pk for team in made])
     assert [len(cards) for cards in found.values()] == [3] * teams

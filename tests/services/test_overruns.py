@@ -9,7 +9,7 @@ from tasks_app.domain.budget import Level
 from tasks_app.domain.errors import Conflict, Invalid
 from tasks_app.domain.statuses import DecisionKind
 from tasks_app.models import Decision, Run, Task, Team
-from tasks_app.selectors.agents import open_asks
+from tasks_app.selectors import open_work
 from tasks_app.selectors.states import TaskState, with_state
 from tasks_app.services import actions, budgets, decisions, overruns, runs, scheduling
 from tests.services import world
@@ -140,7 +140,7 @@ def test_whoever_waits_for_a_shared_budget_is_shown_as_waiting_for_the_lead(crew
     over(crew, 0)
     over(crew, 1)
     assert states(crew) == [TaskState.WAITING, TaskState.WAITING, TaskState.QUEUED]
-    asks = open_asks(decisions.Q(agent_id__in=[agent.pk for agent in crew.agents]))
+    asks = open_work.asks(decisions.Q(agent_id__in=[agent.pk for agent in crew.agents]))
     assert [(agent, task, ask.id) for agent, task, ask in asks] == [
         (crew.agents[place].pk, crew.tasks[place].pk, Decision.objects.get().pk) for place in (0, 1)
     ]

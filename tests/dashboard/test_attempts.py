@@ -1,0 +1,61 @@
+"""The attempts of a task on its page: the newest side by side, all of them when asked for."""
+
+import re
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from tasks_app.selectors import attempts
+from tests import factories as make
+from tests.dashboard.conftest import html_of, words_of
+
+MORE = attempts.MOST + 3
+
+
+@pytest.fixture
+def task(team):
+    return make.TaskFactory(team=team)
+
+
+def tried(task, count):
+    agent = make.AgentFactory(team=task.team)
+    for number in range(1, count + 1):
+        make.RunFactory(
+            task=task, agent=agent, attempt=number, status="failed", reason="reported", dossier={"error": f"No. {number}"}
+        )
+
+
+def shown(answer):
+    return [int(number) for number in re.findall(r">Attempt (\d+)</h3>", html_of(answer))]
+
+
+def test_of_many_attempts_the_newest_are_shown_and_all_when_asked_for(desk, task):
+    tried(task, MORE)
+    address = reverse("task", args=[task.pk])
+    answer = desk.get(address)
+    assert shown(answer) == list(range(4, MORE + 1))
+    assert f"Showing the newest {attempts.MOST} of {MORE} attempts. Show all {MORE}" in words_of(answer)
+    assert f'href="?attempts=all#attempts-h">Show all {MORE}</a>' in html_of(answer)
+    assert f"No. {MORE}" in words_of(answer)
+    everything = desk.get(address, {"attempts": "all"})
+    assert shown(everything) == list(range(1, MORE + 1))
+    assert "Showing the newest" not in words_of(everything)
+
+
+@pytest.mark.parametrize("count", [1, attempts.MOST])
+def test_a_few_attempts_are_all_shown_and_nothing_is_said_of_it(desk, task, count):
+    tried(task, count)
+    answer = desk.get(reverse("task", args=[task.pk]), {"attempts": "nonsense"})
+    assert shown(answer) == list(range(1, count + 1))
+    assert "Showing the newest" not in words_of(answer)
+
+
+def test_a_page_of_tasks_reads_them_and_the_open_runs_once(desk, team, task):
+    tried(task, 1)
+    with CaptureQueriesContext(connection) as queries:
+        assert desk.get(reverse("team", args=[team.slug]) + "?view=table").status_code == 200
+    said = [query["sql"] for query in queries.captured_queries]
+    assert len([sql for sql in said if '"took_s"' in sql]) == 1
+    assert len([sql for sql in said if '"database_s"' in sql]) == 1
