@@ -1,8 +1,13 @@
 """The Celery app: a message is only a nudge, the database is the queue (stack.md §3)."""
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 from celery import Celery
+from celery.concurrency import get_implementation
+from celery.signals import celeryd_init
+from django.conf import settings
 
 from dashboard import open_files
 
@@ -10,6 +15,10 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 open_files.allow_many()
 # Celery would run Django's checks and tell nobody what they found; they load every page, a third of a second at each start.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
+
+POOL = "threads"
+"""The runs of a worker share one supervisor, which a forked child would not have."""
+OTHER_POOL = "Crewdesk's workers run agents in threads: leave out --pool, or start one with `python -m dashboard.worker`."
 
 app = Celery("crewdesk")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -19,6 +28,8 @@ app.conf.update(
     result_backend=None,
     task_serializer="json",
     accept_content=["json"],
+    worker_pool=POOL,
+    worker_concurrency=settings.WORKER_SLOTS,
     worker_prefetch_multiplier=1,
     worker_hijack_root_logger=False,
     broker_connection_retry_on_startup=True,
@@ -34,3 +45,12 @@ app.conf.update(
 )
 app.autodiscover_tasks(["tasks_app"], related_name="jobs")
 app.steps["consumer"].add("tasks_app.jobs:Room")  # by name: only a worker loads what drives runs
+
+
+@celeryd_init.connect
+def _refuse_other_pools(options: Mapping[str, Any] | None = None, **_: Any) -> None:
+    """Celery's command line takes a pool over the one that is configured. Raises SystemExit."""
+    given = options or {}
+    pool = given.get("pool") or given.get("pool_cls") or POOL
+    if get_implementation(pool) is not get_implementation(POOL):
+        raise SystemExit(OTHER_POOL)

@@ -1,7 +1,7 @@
 """`python -m dashboard.worker`: Celery's own worker as Crewdesk needs it.
 
-`celery -A dashboard.celery worker` with the options of `WORKER` does the same a third later: Celery's command line loads all its
-other commands first, a prompt with completion among them, and so long does an agent wait whose worker was killed.
+`celery -A dashboard.celery worker` does the same a third later, and gossips: Celery's command line loads all its other commands
+first, a prompt with completion among them, and so long does an agent wait whose worker was killed.
 """
 
 import argparse

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from dashboard import worker
+from dashboard.celery import OTHER_POOL
 from tasks_app.loading import uncollected
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,6 +80,7 @@ def test_the_collector_goes_on_whatever_loading_comes_to() -> None:
 LOADED = """
 import sys
 from dashboard import worker
+from dashboard.celery import OTHER_POOL
 from dashboard.celery import app
 app.Worker(pool_cls="threads", concurrency=1)
 print([name for name in sys.modules if name.startswith(("celery.bin", "prompt_toolkit"))])
@@ -88,3 +90,29 @@ print([name for name in sys.modules if name.startswith(("celery.bin", "prompt_to
 def test_nothing_of_celerys_command_line_is_loaded() -> None:
     done = subprocess.run([sys.executable, "-c", LOADED], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def celery(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "celery", "-A", "dashboard.celery", "worker", "--hostname", "one@here", *words]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("pool", ["solo", "processes"])
+def test_celerys_own_command_takes_no_other_pool(pool: str) -> None:
+    done = celery("--pool", pool)
+    assert done.returncode == 1
+    assert done.stderr.strip().endswith(OTHER_POOL)
+    assert "Traceback" not in done.stderr
+
+
+CONFIGURED = """
+from dashboard.celery import app
+worker = app.Worker(hostname="one@here")
+print(worker.pool_cls.__name__, worker.pool_cls.__module__, worker.concurrency)
+"""
+
+
+def test_whoever_starts_it_has_threads_as_many_as_runs_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CREWDESK_WORKER_SLOTS", "5")
+    done = subprocess.run([sys.executable, "-c", CONFIGURED], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == ["TaskPool", "celery.concurrency.thread", "5"]
