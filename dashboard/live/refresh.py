@@ -24,6 +24,7 @@ from tasks_app.domain.errors import DomainError
 from tasks_app.domain.text import mask_secrets
 from tasks_app.selectors import live as selector
 from tasks_app.selectors import workers
+from tasks_app.services.moments import one_moment
 
 logger = logging.getLogger(__name__)
 Announced = dict[int, list[DecisionEvent]]
@@ -33,7 +34,8 @@ def refresh(order: Order, pace: Pace) -> Outcome:
     """Carry out an order. Raises only when the database fails; what cannot be rendered is logged and marked."""
     close_old_connections()
     try:
-        return _Refresh(order, pace).outcome()
+        with one_moment():
+            return _Refresh(order, pace).outcome()
     finally:
         close_old_connections()
 

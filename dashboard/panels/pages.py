@@ -22,7 +22,7 @@ from dashboard.panels.messages import Messages
 from dashboard.panels.nav import Nav, Tabs
 from dashboard.panels.silence import Silence
 from dashboard.panels.structure import AgentStructure, InboxStructure
-from dashboard.panels.task_page import Attempts, Handover, TaskActions, TaskHead
+from dashboard.panels.task_page import WHICH, Attempts, Handover, TaskActions, TaskHead
 from dashboard.panels.team_head import TeamBar
 from dashboard.panels.team_list import TeamList
 from dashboard.panels.transcript import Transcript
@@ -113,13 +113,15 @@ def messages(arg: str, viewer: Viewer) -> list[Block]:
 
 
 def task(arg: str, viewer: Viewer) -> list[Block]:
-    """Return the head, the attempts, the hand-over and the actions of a task; `arg` is its number in the database."""
-    pk = _number(arg)
+    """Return the head, the attempts, the hand-over and the actions of a task; `arg` is its number, packed with which attempts."""
+    number, chosen = args.choices(arg)
+    pk = _number(number)
     found = attempts.team_of(pk)
     if found is None:
         raise NotFound("There is no such task, or you have no access to it.")
     require_team(viewer, found)
-    return [one.block(pk, found) for one in (TaskHead(), Attempts(), Handover(), TaskActions())]
+    tried = Attempts().block(pk, found, chosen.get(WHICH, ""))
+    return [TaskHead().block(pk, found), tried, Handover().block(pk, found), TaskActions().block(pk, found)]
 
 
 def agent(arg: str, viewer: Viewer) -> list[Block]:

@@ -10,7 +10,8 @@ from tasks_app.selectors import attempts, comparison, estimates, tasks
 from tasks_app.selectors.states import TaskState
 from tasks_app.services import keys
 
-ALL = "all"
+WHICH, ALL = "attempts", "all"
+"""The parameter of the page that asks for every attempt, and its value."""
 
 
 def _keys(task_pk: int, team_pk: int) -> frozenset[str]:
@@ -54,8 +55,8 @@ class Attempts:
         if card is None:
             return None
         runs = attempts.of_task(pk) if which == ALL else attempts.newest(pk)
-        count = runs[-1].number if runs else 0
-        return {"attempts": runs, "count": count, "card": card, "compared": comparison.compare(runs)}
+        count = attempts.count(pk) if len(runs) == attempts.MOST else len(runs)
+        return {"attempts": runs, "count": count, "most": attempts.MOST, "card": card, "compared": comparison.compare(runs)}
 
 
 class Handover:

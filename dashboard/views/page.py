@@ -14,6 +14,7 @@ from dashboard.panels import args, pages
 from dashboard.templatetags.crew_forms import places
 from tasks_app.domain.errors import DomainError
 from tasks_app.selectors import live, look
+from tasks_app.services.moments import one_moment
 
 SOCKET = "/live/"
 
@@ -43,12 +44,12 @@ class Page:
         problem: DomainError | None = None,
         fields: Collection[str] = (),
     ) -> HttpResponse:
-        """Return the page, or only its main part for htmx.
+        """Return the page, or only its main part for htmx: all of it as of one moment, whatever others write meanwhile.
 
         `problem` gives the status. It is said at the fields that it is about, where the page's forms have all of them (`fields`),
         else at the top.
         """
-        with look.through(look.under_way()):
+        with one_moment(), look.through(look.under_way()):
             return self._render(template, context, status=status, problem=problem, fields=fields)
 
     def _render(

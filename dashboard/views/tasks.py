@@ -1,9 +1,11 @@
 """A task's page, and what the lead can do with a task or an attempt."""
 
 from typing import Any
+from urllib.parse import urlencode, urlsplit
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from dashboard.access import require_team
@@ -12,7 +14,8 @@ from dashboard.forms import fields
 from dashboard.forms import tasks as forms
 from dashboard.http import post_only
 from dashboard.idempotency import key_of
-from dashboard.panels.task_page import Attempts, Handover, TaskActions, TaskHead
+from dashboard.panels import args
+from dashboard.panels.task_page import ALL, WHICH, Attempts, Handover, TaskActions, TaskHead
 from dashboard.views.act import Act, Said, choose, perform
 from dashboard.views.page import Page
 from tasks_app.domain.errors import DomainError, NotFound
@@ -21,6 +24,7 @@ from tasks_app.execution.handover import Told
 from tasks_app.selectors import attempts as selector
 from tasks_app.selectors import look, steps
 from tasks_app.services import actions, budgets, drafts, task_edits, undo
+from tasks_app.services.moments import one_moment
 
 GONE = "There is no such task, or you have no access to it."
 FIELDS = {
@@ -39,14 +43,14 @@ FIELDS = {
 @require_GET
 def task(request: HttpRequest, pk: int) -> HttpResponse:
     """Show a task with its attempts."""
-    page = Page.open(request, "task", str(pk))
+    page = _open(request, pk)
     return _render(page, pk, _team(page, pk))
 
 
 @post_only
 def act(request: HttpRequest, pk: int) -> HttpResponse:
     """Reassign, complete by hand, cancel, reopen, move, change the budget or take a rule back."""
-    page = Page.open(request, "task", str(pk))
+    page = _open(request, pk)
     team_pk = _team(page, pk, act=True)
     if "preview" in request.POST.getlist("do"):
         return _preview(request, page, pk, team_pk)
@@ -55,7 +59,7 @@ def act(request: HttpRequest, pk: int) -> HttpResponse:
     return perform(
         request,
         lambda: choose(request, _acts(request, pk, page.viewer.actor))(),
-        done=lambda: redirect("task", pk),
+        done=lambda: _back(request, pk),
         refused=lambda problem: _render(page, pk, team_pk, problem=problem, posted=_posted(request)),
     )
 
@@ -82,7 +86,7 @@ def stop_run(request: HttpRequest, id: str) -> HttpResponse:
         raise NotFound("There is no such attempt, or you have no access to it.")
     team_pk, task_pk, _ = where
     require_team(page.viewer, team_pk, act=True)
-    page.arg = str(task_pk)
+    page.arg = args.pack(str(task_pk), {WHICH: _which(request)})
 
     def stop() -> str:
         actions.stop_run(id, actor=page.viewer.actor)
@@ -91,9 +95,25 @@ def stop_run(request: HttpRequest, id: str) -> HttpResponse:
     return perform(
         request,
         stop,
-        done=lambda: redirect("task", task_pk),
+        done=lambda: _back(request, task_pk),
         refused=lambda problem: _render(page, task_pk, team_pk, problem=problem),
     )
+
+
+def _open(request: HttpRequest, pk: int) -> Page:
+    return Page.open(request, "task", args.pack(str(pk), {WHICH: _which(request)}))
+
+
+def _which(request: HttpRequest) -> str:
+    """Which attempts the page shows: a form's answer those of the page that it stands on, which htmx names."""
+    page = request.GET if request.method == "GET" else QueryDict(urlsplit(request.headers.get("HX-Current-URL", "")).query)
+    return ALL if page.get(WHICH) == ALL else ""
+
+
+def _back(request: HttpRequest, pk: int) -> HttpResponse:
+    which = _which(request)
+    address = reverse("task", args=[pk])
+    return redirect(f"{address}?{urlencode({WHICH: which})}" if which else address)
 
 
 def _team(page: Page, pk: int, *, act: bool = False) -> int:
@@ -223,7 +243,7 @@ def _render(
     posted: dict[str, Any] | None = None,
     preview: Told | None = None,
 ) -> HttpResponse:
-    with look.through({}):
+    with one_moment(), look.through({}):
         return _draw(page, pk, team_pk, problem=problem, posted=posted, preview=preview)
 
 
@@ -240,7 +260,7 @@ def _draw(
         "team_name": found.team_name,
         "rehearsal": found.rehearsal,
         "head": TaskHead().block(pk, team_pk),
-        "attempts": Attempts().block(pk, team_pk, page.request.GET.get("attempts", "")),
+        "attempts": Attempts().block(pk, team_pk, _which(page.request)),
         "next": Handover().block(pk, team_pk),
         "preview": preview,
         "acts": TaskActions().block(pk, team_pk),

@@ -156,7 +156,9 @@ def page(task_id: int) -> TaskPage | None:
     card = tasks.one(task_id)
     if card is None:
         return None
-    task = Task.objects.select_related("team").get(pk=task_id)
+    task = Task.objects.select_related("team").filter(pk=task_id).first()
+    if task is None:  # it was deleted meanwhile
+        return None
     criteria, rest, left = _criteria(task)
     return TaskPage(
         card=card,
@@ -198,6 +200,11 @@ def of_task(task_id: int) -> list[Attempt]:
 def newest(task_id: int) -> list[Attempt]:
     """Return the last `MOST` attempts of a task, oldest first; one query."""
     return [_attempt(run) for run in reversed(_timed(task_id).order_by("-attempt")[:MOST])]
+
+
+def count(task_id: int) -> int:
+    """Return how many attempts a task has had; one query."""
+    return Run.objects.filter(task_id=task_id).count()
 
 
 def _timed(task_id: int) -> "QuerySet[TimedRun]":

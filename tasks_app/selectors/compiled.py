@@ -20,11 +20,11 @@ Statement = tuple[str, tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class _Composed:
-    """A statement, what stands for the keys in it, and how its columns become what Python has."""
+    """A statement, what stands for the keys in it, and the expressions of its columns. Nothing of it belongs to a connection."""
 
     statement: Statement
     stand_ins: list[int | str]
-    converters: dict[int, tuple[list[Any], Any]]  # by column: the functions of the backend and the field, and its expression
+    columns: list[Any]
 
 
 KEY = -8_070_450_532_247_928_832
@@ -55,7 +55,7 @@ class Compiled:
     def values(self, *keys: Key) -> list[tuple[Any, ...]]:
         """Return what a query set of plain values (`values_list`) gives, as Python has it: moments, truths, decimals."""
         composed, given = self._statement(keys)
-        return [_converted(row, composed.converters) for row in _fetched(composed.statement[0], given)] if composed else []
+        return _converted(_fetched(composed.statement[0], given), composed.columns) if composed else []
 
     def found(self, model: type[M], *keys: Key) -> list[M]:
         """Return the rows of a model that a query set of them finds; what it adds to them is as the database has it."""
@@ -65,11 +65,13 @@ class Compiled:
     def _statement(self, keys: Sequence[Key]) -> tuple[_Composed | None, tuple[Any, ...]]:
         keys = [_filled(key) for key in keys]
         shape = (connection.vendor, *(None if isinstance(key, int) else (len(key), *{type(one) for one in key}) for key in keys))
-        if shape not in self._made:
-            if len(self._made) >= MOST:
-                self._made.clear()
-            self._made[shape] = self._compose(keys)
-        if (composed := self._made[shape]) is None:
+        if shape in (made := self._made):
+            composed = made[shape]
+        else:
+            composed = self._compose(keys)
+            # another one, not emptied: other threads may be about to read it
+            self._made = {**(made if len(made) < MOST else {}), shape: composed}
+        if composed is None:
             return None, ()
         meant = dict(zip(composed.stand_ins, _flat(keys), strict=True))
         return composed, tuple(meant.get(one, one) if isinstance(one, int | str) else one for one in composed.statement[1])
@@ -85,7 +87,7 @@ class Compiled:
         if missing := set(flat) - {one for one in given if isinstance(one, int | str)}:
             raise ValueError(f"The statement does not ask for {len(missing)} of its keys.")
         columns = [column for column, *_ in (compiler.select or ())[: compiler.col_count]]
-        return _Composed((statement, given), flat, compiler.get_converters(columns))
+        return _Composed((statement, given), flat, columns)
 
 
 def _fetched(statement: str, given: tuple[Any, ...]) -> list[tuple[Any, ...]]:
@@ -94,13 +96,14 @@ def _fetched(statement: str, given: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         return list(cursor.fetchall())
 
 
-def _converted(row: Sequence[Any], converters: dict[int, tuple[list[Any], Any]]) -> tuple[Any, ...]:
+def _converted(rows: list[tuple[Any, ...]], columns: Sequence[Any]) -> list[tuple[Any, ...]]:
     """As Django's own compiler does it, with the connection of the thread that reads."""
-    values = list(row)
-    for place, (functions, expression) in converters.items():
-        for convert in functions:
-            values[place] = convert(values[place], expression, connection)
-    return tuple(values)
+    found = [list(row) for row in rows]
+    for place, column in enumerate(columns):
+        for convert in (*connection.ops.get_db_converters(column), *column.get_db_converters(connection)):
+            for row in found:
+                row[place] = convert(row[place], column, connection)
+    return [tuple(row) for row in found]
 
 
 def _filled(key: Key) -> Key:

@@ -161,7 +161,7 @@ def waiting(team_ids: Collection[int]) -> Waiting:
     found = total(team_ids)
     asleep = Case(When(snoozed_until__gt=timezone.now(), then=1), default=0)
     first = _open_rows(team_ids).filter(PERSONS).order_by(asleep, "opened_at", "id").first() if found.open else None
-    return Waiting(found.open, found.snoozed, _item(first, {}) if first else None)
+    return Waiting(found.open, found.snoozed, _item(first, {})) if first else Waiting(0, found.snoozed, None)
 
 
 def answered_since(team_ids: Collection[int], since: dt.datetime) -> tuple[int, dt.datetime | None]:
