@@ -29,8 +29,8 @@ from tasks_app.models import Task as StoredTask
 from tasks_app.models.teams import LARGE_OF_TEAM
 from tasks_app.selectors.states import TaskState, with_state
 
-NEWEST = 500
-"""So many finished attempts are looked at: what was long ago was with other models."""
+NEWEST, NEWEST_LIKE = 500, 200
+"""So many finished attempts are looked at, of all kinds and of one: what was long ago was with other models."""
 FIELDS = (
     *("task__type", "task__expected_max", "agent__role", "agent__model", "context_peak", "context_first", "cost_usd"),
     "all",
@@ -84,7 +84,7 @@ def finished(*, rehearsal: bool, like: tuple[str, float] | None = None) -> list[
     later = Run.objects.filter(task=OuterRef("task"), status=RunStatus.COMPLETED.value, attempt__gt=OuterRef("attempt"))
     imported = Event.objects.filter(team=OuterRef("team"), kind=EventKind.TEAM_IMPORTED.value, at__gte=OuterRef("ended_at"))
     rows = rows.filter(~Exists(later), ~Exists(imported)).annotate(all=_of_all_attempts())
-    return [_finished(row) for row in rows.order_by("-ended_at").values(*FIELDS)[:NEWEST]]
+    return [_finished(row) for row in rows.order_by("-ended_at").values(*FIELDS)[: NEWEST if like is None else NEWEST_LIKE]]
 
 
 def _of_all_attempts() -> Subquery:
