@@ -6,9 +6,11 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.shortcuts import redirect
+from django.views.decorators.http import require_GET
 
 from dashboard.views import errors
 from tasks_app.domain.errors import DomainError
+from tasks_app.services.moments import one_moment
 
 
 class DomainErrorMiddleware:
@@ -30,6 +32,18 @@ class DomainErrorMiddleware:
                 {"error": {"code": error.code, "message": error.message, "field": error.field}}, status=error.status
             )
         return errors.page(request, error.status, message=error.message)
+
+
+def shows(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Let a view answer GET alone, all that it reads as of one moment. Not for what writes, works git or sends a file."""
+
+    @require_GET
+    @wraps(view)
+    def inner(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        with one_moment():
+            return view(request, *args, **kwargs)
+
+    return inner
 
 
 def post_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

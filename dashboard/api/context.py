@@ -14,6 +14,7 @@ from tasks_app.management import shared_json
 from tasks_app.selectors import context as reading
 from tasks_app.services import context
 from tasks_app.services.context import Writer
+from tasks_app.services.moments import one_moment
 
 router = Router()
 ERRORS = {403: ErrorAnswer, 404: ErrorAnswer, 409: ErrorAnswer, 413: ErrorAnswer, 422: ErrorAnswer}
@@ -52,7 +53,8 @@ def entries(request: HttpRequest, slug: str, prefix: str = "") -> dict[str, Any]
 def read(request: HttpRequest, slug: str, name: str, version: int | None = None) -> dict[str, Any]:
     """One entry whole, with its schema, the versions that are kept and who has read it; or an earlier version of it."""
     pk, _ = team_of(request, slug)
-    return shared_json.whole(_named(pk, name), version=version)
+    with one_moment():
+        return shared_json.whole(_named(pk, name), version=version)
 
 
 @router.put("/{slug}/context/{path:name}", response={200: dict[str, Any], **ERRORS})

@@ -15,6 +15,7 @@ from tasks_app.selectors import messages as reading
 from tasks_app.selectors.messages import Wanted
 from tasks_app.services import messages, talk
 from tasks_app.services.messages import Draft
+from tasks_app.services.moments import one_moment
 
 router = Router()
 ERRORS = {403: ErrorAnswer, 404: ErrorAnswer, 409: ErrorAnswer, 413: ErrorAnswer, 422: ErrorAnswer, 429: ErrorAnswer}
@@ -85,8 +86,9 @@ def pairs(request: HttpRequest, slug: str) -> dict[str, Any]:
 @router.get("/{slug}/messaging", response={200: dict[str, Any], **ERRORS})
 def settings(request: HttpRequest, slug: str) -> dict[str, Any]:
     """How the team talks."""
-    pk, _ = team_of(request, slug)
-    return vars(reading.settings(pk))
+    with one_moment():
+        pk, _ = team_of(request, slug)
+        return vars(reading.settings(pk))
 
 
 @router.put("/{slug}/messaging", response={200: dict[str, Any], **ERRORS})

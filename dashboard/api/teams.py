@@ -18,6 +18,7 @@ from tasks_app.management import credentials, how_it_goes, status
 from tasks_app.selectors import how_it_goes as reports
 from tasks_app.selectors import journal, sentences, teams
 from tasks_app.services import actions, removals
+from tasks_app.services.moments import one_moment
 from tasks_app.services.teams import Source
 from tasks_app.task_types import registry
 
@@ -94,7 +95,8 @@ def events(
 ) -> dict[str, Any]:
     """What came after event `after`, oldest first: poll with the last `seq` you have seen. `text` is the sentence of History."""
     pk, _ = team_of(request, slug)
-    found = journal.entries(pk, after=after, limit=limit)
+    with one_moment():  # else `last_seq` might be of an event that came in between, and nobody would ask for that
+        found, last = journal.entries(pk, after=after, limit=limit), journal.last_seq(pk)
     shown = [
         {
             "seq": e.seq,
@@ -109,7 +111,7 @@ def events(
         }
         for e in found
     ]
-    return {"events": shown, "last_seq": journal.last_seq(pk)}
+    return {"events": shown, "last_seq": last}
 
 
 @router.delete("/{slug}", response={200: dict[str, Any], **ERRORS})

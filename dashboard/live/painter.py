@@ -9,6 +9,7 @@ from dashboard.access import Viewer
 from dashboard.live.orders import News, Shown
 from dashboard.panels.base import NESTED, Block, Drawing, Rendered
 from tasks_app.domain.text import mask_secrets
+from tasks_app.services.moments import end_with_moment
 
 logger = logging.getLogger(__name__)
 Test = Callable[[Block], bool]
@@ -60,6 +61,7 @@ class Painter:
         try:
             self._drawing.read(blocks, viewer)
         except Exception as error:
+            end_with_moment(error)
             logger.warning("blocks could not be read together: %s", type(error).__name__)
 
     def own(self, block: Block, viewer: Viewer) -> Rendered | None:
@@ -70,6 +72,7 @@ class Painter:
         try:
             return self._drawing.own(block, viewer)
         except Exception as error:
+            end_with_moment(error)
             self._broken.add(key)
             logger.error("panel %s failed: %s", block.panel, mask_secrets("".join(traceback.format_exception(error))))
             return None

@@ -6,9 +6,10 @@ for everybody of its audience, and compared with what its pages were sent last.
 
 import logging
 import traceback
+from collections.abc import Mapping
 from dataclasses import replace
 
-from django.db import close_old_connections
+from django.db import DatabaseError, close_old_connections
 
 from dashboard.access import Viewer
 from dashboard.live import cursor
@@ -24,27 +25,37 @@ from tasks_app.domain.errors import DomainError
 from tasks_app.domain.text import mask_secrets
 from tasks_app.selectors import live as selector
 from tasks_app.selectors import workers
-from tasks_app.services.moments import one_moment
+from tasks_app.services.moments import end_with_moment, one_moment
 
 logger = logging.getLogger(__name__)
 Announced = dict[int, list[DecisionEvent]]
 
 
 def refresh(order: Order, pace: Pace) -> Outcome:
-    """Carry out an order. Raises only when the database fails; what cannot be rendered is logged and marked."""
+    """Carry out an order. Raises only when the database fails; what cannot be rendered is logged and marked.
+
+    All of it is of one moment, but for who looks: a session that fits no more is removed while it is read.
+    """
     close_old_connections()
     try:
-        with one_moment():
-            return _Refresh(order, pace).outcome()
+        viewers = {key: viewer_of(key) for key in _sessions(order)}
+        try:
+            with one_moment():
+                return _Refresh(order, pace, viewers).outcome()
+        except DatabaseError:  # the block whose statement failed has ended the moment for all of them
+            return _Refresh(order, pace, viewers).outcome()
     finally:
         close_old_connections()
 
 
+def _sessions(order: Order) -> set[str]:
+    return {ticket.session_key for ticket in (*order.joins, *(ticket for ticket, _ in order.checks))}
+
+
 class _Refresh:
-    def __init__(self, order: Order, pace: Pace) -> None:
-        self.order, self.pace = order, pace
+    def __init__(self, order: Order, pace: Pace, viewers: Mapping[str, Viewer | None]) -> None:
+        self.order, self.pace, self.viewers = order, pace, viewers
         self.painter = Painter()
-        self.viewers: dict[str, Viewer | None] = {}
         self.maps: dict[View, Shown] = {}
         self.keys = set(order.keys)
         self.flooded = set[int]()  # teams with more new lines than anybody reads
@@ -71,7 +82,7 @@ class _Refresh:
         order, result = self.order, self.result
         wanted = set(order.known) if order.look is None else set(order.look) & set(order.known)
         for ticket in order.joins:
-            viewer = self._viewer(ticket.session_key)
+            viewer = self.viewers[ticket.session_key]
             wanted |= viewer.team_ids if viewer else frozenset()
         found = selector.positions(wanted, newer_than=order.newest)
         result.new_teams = order.newest >= 0 and any(team > order.newest for team in found)
@@ -128,6 +139,7 @@ class _Refresh:
         try:
             roots = tuple(registry.blocks(view.page, view.arg, view.viewer))
         except Exception as error:
+            end_with_moment(error)
             _log(f"the blocks of page {view.page}", error)
             return News(shown, {}, resync=True)
         stale = (lambda _: True) if everything else self._touched
@@ -143,13 +155,8 @@ class _Refresh:
 
     # who comes and who stays -----------------------------------------------------------------------------------------
 
-    def _viewer(self, session_key: str) -> Viewer | None:
-        if session_key not in self.viewers:
-            self.viewers[session_key] = viewer_of(session_key)
-        return self.viewers[session_key]
-
     def _admit(self, ticket: Ticket) -> tuple[View, tuple[Block, ...]] | Refused:
-        viewer = self._viewer(ticket.session_key)
+        viewer = self.viewers[ticket.session_key]
         if viewer is None:
             return Refused(Close.SIGNED_OUT, "not signed in")
         view = View(ticket.page, ticket.arg, viewer.team_ids, viewer.lead_of)
@@ -160,6 +167,7 @@ class _Refresh:
         except DomainError as error:
             return Refused(Close.NOT_ALLOWED, error.message)
         except Exception as error:
+            end_with_moment(error)
             _log(f"the blocks of page {ticket.page}", error)
             return Refused(Close.TRY_LATER, "the page cannot be shown")
         if any(block.team is not None and not viewer.can_see(block.team) for block in roots):

@@ -4,10 +4,9 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_GET
 
 from dashboard.access import require_team
-from dashboard.http import post_only
+from dashboard.http import post_only, shows
 from dashboard.panels import args
 from dashboard.panels.agent_page import AgentHead
 from dashboard.panels.messages import Messages
@@ -25,7 +24,7 @@ from tasks_app.services import actions
 GONE = "There is no such agent, or you have no access to it."
 
 
-@require_GET
+@shows
 def agent(request: HttpRequest, pk: int) -> HttpResponse:
     """Show an agent and the transcript of one of its runs: the open or else the newest one, or the one asked for (`run`)."""
     page = Page.open(request, "agent", str(pk))

@@ -5,7 +5,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_GET
 
 from dashboard.forms import fields
-from dashboard.http import post_only
+from dashboard.http import post_only, shows
 from dashboard.idempotency import key_of
 from dashboard.panels.checkpoints import CheckpointList
 from dashboard.views.act import Act, choose, perform
@@ -20,7 +20,7 @@ from tasks_app.services import checkpoints, restores
 MOST_SEQ = 2**62
 
 
-@require_GET
+@shows
 def listing(request: HttpRequest, slug: str) -> HttpResponse:
     """Show what the team's work can go on from."""
     page = Page.open(request, "checkpoints", slug)

@@ -7,11 +7,10 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.views.decorators.http import require_GET
 
 from dashboard.forms import context as forms
 from dashboard.forms import fields
-from dashboard.http import post_only
+from dashboard.http import post_only, shows
 from dashboard.panels import args
 from dashboard.panels.context import ContextEntry, ContextList
 from dashboard.views.act import Act, choose, perform
@@ -25,7 +24,7 @@ from tasks_app.services import context
 from tasks_app.services.context import Writer
 
 
-@require_GET
+@shows
 def listing(request: HttpRequest, slug: str) -> HttpResponse:
     """Show what a team shares."""
     page = Page.open(request, "context", slug)
@@ -52,7 +51,7 @@ def add(request: HttpRequest, slug: str) -> HttpResponse:
     )
 
 
-@require_GET
+@shows
 def entry(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     """Show one entry, with two of its versions compared (`old`, `new`)."""
     page = Page.open(request, "context")

@@ -2,10 +2,9 @@
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_GET
 
 from dashboard.forms import fields
-from dashboard.http import post_only
+from dashboard.http import post_only, shows
 from dashboard.views import teams
 from dashboard.views.act import perform
 from dashboard.views.page import Page
@@ -19,7 +18,7 @@ NUMBERS = ("wait_minutes", "wakes_per_hour")
 NAMES = (*(subject.value for subject in Subject), *NUMBERS)
 
 
-@require_GET
+@shows
 def page(request: HttpRequest, slug: str) -> HttpResponse:
     """Show who decides what."""
     opened = Page.open(request, "figures", slug)

@@ -6,12 +6,12 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import RequestDataTooBig
-from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import Resolver404, resolve
 
 from dashboard.idempotency import FIELD
+from tasks_app.execution.db import is_away
 
 WORDS: dict[int, tuple[str, str]] = {
     400: ("This request cannot be read", "Something in it is damaged. Go back and try again."),
@@ -24,8 +24,6 @@ WORDS: dict[int, tuple[str, str]] = {
     500: ("Something broke on our side", "Nothing you entered was used. The log of the web server says what happened."),
     503: ("A part of Crewdesk does not answer", "Agents may still run. Try again in a moment."),
 }
-NO_DATABASE = (OperationalError, InterfaceError)
-"""What a request meets whose database went away under it (a restart, a full disk): for a moment, and no fault of ours."""
 RETRY_S = "3"
 """When to look again, in seconds."""
 NO_DATABASE_WORDS = (
@@ -78,7 +76,9 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 @login_not_required
 def server_error(request: HttpRequest) -> HttpResponse:
     """500, or 503 where the database went away: rendered without context processors, for anything may be broken."""
-    gone = isinstance(sys.exc_info()[1], NO_DATABASE)  # Django calls this while it handles the error
+    error = sys.exc_info()[1]  # Django calls this while it handles the error
+    # the database went away under the request (a restart, a full disk): for a moment, and no fault of ours
+    gone = isinstance(error, Exception) and is_away(error)
     title, words = NO_DATABASE_WORDS if gone else WORDS[500]
     status = 503 if gone else 500
     if request.path.startswith("/api/"):

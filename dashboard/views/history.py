@@ -1,8 +1,8 @@
 """History: what happened, newest first, through a filter."""
 
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_GET
 
+from dashboard.http import shows
 from dashboard.panels import args
 from dashboard.panels.history import KINDS, History, parse, plain
 from dashboard.views.page import Page
@@ -10,7 +10,7 @@ from tasks_app.selectors import history as log
 from tasks_app.selectors import teams
 
 
-@require_GET
+@shows
 def history(request: HttpRequest) -> HttpResponse:
     """Show one page of the log."""
     chosen = parse(request.META.get("QUERY_STRING", ""))

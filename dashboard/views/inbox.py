@@ -6,12 +6,11 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.views.decorators.http import require_GET
 
 from dashboard.access import require_team
 from dashboard.forms import budgets as budget_forms
 from dashboard.forms import decisions as forms
-from dashboard.http import post_only
+from dashboard.http import post_only, shows
 from dashboard.panels import args
 from dashboard.panels.decision import Decision
 from dashboard.panels.inbox_counts import InboxCounts
@@ -33,7 +32,7 @@ ANSWERED = "answered"
 SENT = "Sent at once: it cannot be undone."
 
 
-@require_GET
+@shows
 def inbox(request: HttpRequest) -> HttpResponse:
     """Show the list and, beside it, what has waited longest."""
     page = Page.open(request, "inbox", _arg("", _kind(request)))
@@ -44,7 +43,7 @@ def inbox(request: HttpRequest) -> HttpResponse:
     return _render(page, first, picked=False, gone=gone)
 
 
-@require_GET
+@shows
 def detail(request: HttpRequest, id: str) -> HttpResponse:
     """Show one decision: open to be answered, closed to be read."""
     page = Page.open(request, "inbox", _arg(id, _kind(request)))

@@ -1,8 +1,8 @@
 """The page of the keys: what each does, and the switch for the single ones."""
 
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_GET
 
+from dashboard.http import shows
 from dashboard.views.page import Page
 
 # As static/js/keys.js has them. A group: its heading, then the keys of a line and what they do.
@@ -56,7 +56,7 @@ KEYS = (
 )
 
 
-@require_GET
+@shows
 def keys(request: HttpRequest) -> HttpResponse:
     """Show what each key does; scripts show the same in a dialog."""
     return Page.open(request, "keys").render("pages/keys.html", {"groups": KEYS})

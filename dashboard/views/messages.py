@@ -4,10 +4,9 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_GET
 
 from dashboard.forms import fields
-from dashboard.http import post_only
+from dashboard.http import post_only, shows
 from dashboard.idempotency import key_of
 from dashboard.panels import args
 from dashboard.panels.board import Filter
@@ -31,7 +30,7 @@ HERE = "messages"
 KEPT = ("to", "body", "priority", "reply_to", "no_reply", "mode", "per_minute", "chain")
 
 
-@require_GET
+@shows
 def listing(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the messages of a team that fit the filter (`who`, `state`, `priority`); `reply` fills in the form."""
     page = Page.open(request, "messages", slug)

@@ -8,12 +8,11 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_GET
 
 from dashboard.forms import limits
 from dashboard.forms import plans as forms
 from dashboard.forms.plans import Given
-from dashboard.http import post_only
+from dashboard.http import post_only, shows
 from dashboard.idempotency import key_of
 from dashboard.panels.graph import Node, drawing
 from dashboard.views.page import Page
@@ -51,7 +50,7 @@ class Preview:
     judged: int  # criteria that wait for the lead
 
 
-@require_GET
+@shows
 def new_team(request: HttpRequest) -> HttpResponse:
     """Show the empty form, or the example plan in it (`?example=1`)."""
     page = Page.open(request, "team-new")

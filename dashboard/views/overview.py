@@ -5,8 +5,8 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_GET
 
+from dashboard.http import shows
 from dashboard.panels.kpis import Kpis
 from dashboard.panels.team_list import TeamList
 from dashboard.views.page import Page
@@ -16,7 +16,7 @@ LATE = 2
 """Intervals after which the last backup is too old."""
 
 
-@require_GET
+@shows
 def overview(request: HttpRequest) -> HttpResponse:
     """Show the figures over all teams and each team with its agents; to administrators also how the last backup went."""
     page = Page.open(request, "overview")

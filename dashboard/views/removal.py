@@ -5,10 +5,9 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_GET
 
 from dashboard.access import require_admin
-from dashboard.http import post_only
+from dashboard.http import post_only, shows
 from dashboard.views import teams
 from dashboard.views.page import Page
 from tasks_app.domain.errors import DomainError
@@ -17,7 +16,7 @@ from tasks_app.selectors import teams as team_selector
 from tasks_app.services import removals
 
 
-@require_GET
+@shows
 def page(request: HttpRequest, slug: str) -> HttpResponse:
     """Say what deleting the team would remove."""
     return _render(*_open(request, slug))

@@ -3,8 +3,8 @@
 from urllib.parse import parse_qsl
 
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_GET
 
+from dashboard.http import shows
 from dashboard.panels.history import MAX_QUERY, MAX_TEXT
 from dashboard.views.page import Page
 from tasks_app.domain.text import one_line
@@ -12,7 +12,7 @@ from tasks_app.selectors import search as selector
 from tasks_app.selectors import sentences
 
 
-@require_GET
+@shows
 def search(request: HttpRequest) -> HttpResponse:
     """Show what holds the words that were asked for, by kind; of too long a text its beginning, and that is said."""
     page = Page.open(request, "search")

@@ -6,12 +6,11 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_GET
 
 from dashboard.access import require_team
 from dashboard.forms import tasks as forms
 from dashboard.forms.tasks import Given
-from dashboard.http import post_only
+from dashboard.http import post_only, shows
 from dashboard.idempotency import key_of
 from dashboard.templatetags.crew_format import plural
 from dashboard.views.page import Page
@@ -24,7 +23,7 @@ from tasks_app.services import actions, drafts, task_edits, tasks
 from tasks_app.services.tasks import Draft
 
 
-@require_GET
+@shows
 def new(request: HttpRequest, slug: str) -> HttpResponse:
     """Show an empty form."""
     page = Page.open(request, "task-form", slug)
@@ -51,7 +50,7 @@ def add(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("task", task.pk)
 
 
-@require_GET
+@shows
 def edit(request: HttpRequest, pk: int) -> HttpResponse:
     """Show what a task says, to be changed while it waits."""
     page = Page.open(request, "task-form", str(pk))

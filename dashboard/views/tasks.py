@@ -1,18 +1,16 @@
 """A task's page, and what the lead can do with a task or an attempt."""
 
 from typing import Any
-from urllib.parse import urlencode, urlsplit
 
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.views.decorators.http import require_GET
 
 from dashboard.access import require_team
 from dashboard.forms import budgets as budget_forms
 from dashboard.forms import fields
 from dashboard.forms import tasks as forms
-from dashboard.http import post_only
+from dashboard.http import post_only, shows
 from dashboard.idempotency import key_of
 from dashboard.panels import args
 from dashboard.panels.task_page import ALL, WHICH, Attempts, Handover, TaskActions, TaskHead
@@ -40,7 +38,7 @@ FIELDS = {
 """The fields of each form of the page at which it says what is wrong with them."""
 
 
-@require_GET
+@shows
 def task(request: HttpRequest, pk: int) -> HttpResponse:
     """Show a task with its attempts."""
     page = _open(request, pk)
@@ -59,7 +57,7 @@ def act(request: HttpRequest, pk: int) -> HttpResponse:
     return perform(
         request,
         lambda: choose(request, _acts(request, pk, page.viewer.actor))(),
-        done=lambda: _back(request, pk),
+        done=lambda: back(request, pk),
         refused=lambda problem: _render(page, pk, team_pk, problem=problem, posted=_posted(request)),
     )
 
@@ -95,7 +93,7 @@ def stop_run(request: HttpRequest, id: str) -> HttpResponse:
     return perform(
         request,
         stop,
-        done=lambda: _back(request, task_pk),
+        done=lambda: back(request, task_pk),
         refused=lambda problem: _render(page, task_pk, team_pk, problem=problem),
     )
 
@@ -106,14 +104,16 @@ def _open(request: HttpRequest, pk: int) -> Page:
 
 def _which(request: HttpRequest) -> str:
     """Which attempts the page shows: a form's answer those of the page that it stands on, which htmx names."""
-    page = request.GET if request.method == "GET" else QueryDict(urlsplit(request.headers.get("HX-Current-URL", "")).query)
-    return ALL if page.get(WHICH) == ALL else ""
+    if request.method == "GET":
+        return ALL if request.GET.get(WHICH) == ALL else ""
+    query = request.headers.get("HX-Current-URL", "").partition("#")[0].partition("?")[2]
+    return ALL if f"{WHICH}={ALL}" in query.split("&") else ""
 
 
-def _back(request: HttpRequest, pk: int) -> HttpResponse:
+def back(request: HttpRequest, pk: int) -> HttpResponse:
+    """Return the way from what a form of the page did to the page, with the attempts that it showed."""
     which = _which(request)
-    address = reverse("task", args=[pk])
-    return redirect(f"{address}?{urlencode({WHICH: which})}" if which else address)
+    return redirect(reverse("task", args=[pk]) + (f"?{WHICH}={which}" if which else ""))
 
 
 def _team(page: Page, pk: int, *, act: bool = False) -> int:

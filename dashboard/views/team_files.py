@@ -7,7 +7,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_GET
 
 from dashboard import team_files
-from dashboard.http import post_only
+from dashboard.http import post_only, shows
 from dashboard.views.page import Page
 from dashboard.views.teams import find
 from tasks_app.domain.errors import DomainError, Invalid
@@ -22,7 +22,7 @@ def export(request: HttpRequest, slug: str) -> HttpResponseBase:
     return team_files.sent(find(page, slug, act=True))
 
 
-@require_GET
+@shows
 def form(request: HttpRequest) -> HttpResponse:
     """Show the form that takes a file."""
     return _render(Page.open(request, "team-import"))

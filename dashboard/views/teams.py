@@ -5,12 +5,11 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_GET
 
 from dashboard.access import team_at
 from dashboard.forms import budgets as budget_forms
 from dashboard.forms import fields
-from dashboard.http import post_only
+from dashboard.http import post_only, shows
 from dashboard.panels import args, pages
 from dashboard.panels.agents import AgentSet
 from dashboard.panels.board import KINDS, VIEWS, Filter
@@ -27,14 +26,14 @@ from tasks_app.services import actions, budgets
 from tasks_app.services import teams as team_service
 
 
-@require_GET
+@shows
 def listing(request: HttpRequest) -> HttpResponse:
     """List the teams by name: how a phone, which has no rail, gets to them."""
     page = Page.open(request, "teams")
     return page.render("pages/teams.html", {"teams": selector.marks(page.viewer.team_ids)})
 
 
-@require_GET
+@shows
 def team(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the board or the table of a team."""
     chosen = Filter.parse(request.META.get("QUERY_STRING", ""))
@@ -42,7 +41,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
     return render(page, find(page, slug), chosen)
 
 
-@require_GET
+@shows
 def how_it_goes(request: HttpRequest, slug: str) -> HttpResponse:
     """Show how a team does, on the whole and by day."""
     page = Page.open(request, "figures", slug)

@@ -7,6 +7,7 @@ from dashboard.access import require_team
 from dashboard.http import post_only
 from dashboard.views.act import tell, undo_in
 from dashboard.views.page import Page
+from dashboard.views.tasks import back
 from tasks_app.domain.errors import NotFound
 from tasks_app.services import undo as service
 from tasks_app.services.undo import Act
@@ -22,4 +23,4 @@ def undo(request: HttpRequest) -> HttpResponse:
         raise NotFound("There is nothing here to undo, or you have no access to it.", field="undo")
     require_team(page.viewer, team_pk, act=True)
     tell(request, service.take_back(found, actor=page.viewer.actor))
-    return redirect("inbox-detail" if found.act is Act.SNOOZED else "task", found.id)
+    return redirect("inbox-detail", found.id) if found.act is Act.SNOOZED else back(request, int(found.id))

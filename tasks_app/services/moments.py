@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 
 
 @contextmanager
@@ -20,6 +20,12 @@ def one_moment() -> Iterator[None]:
             with connection.cursor() as cursor:
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield
+
+
+def end_with_moment(error: Exception) -> None:
+    """Raise a failure of the database again within a moment: PostgreSQL carries out nothing more in it."""
+    if isinstance(error, DatabaseError) and connection.in_atomic_block:
+        raise error
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """The attempts of a task on its page: the newest side by side, all of them when asked for."""
 
+import html
 import re
 from urllib.parse import parse_qsl, urlsplit
 
@@ -72,7 +73,7 @@ def test_the_socket_of_the_page_shows_the_same_attempts(desk, lead, team, task, 
     place = dict(parse_qsl(urlsplit(answer.context["live_url"]).query))
     viewer = viewer_for(lead)
     drawn = [render(block, viewer) for block in registry.blocks(place["page"], place["arg"], viewer)]
-    [block] = [html for html in drawn if html and 'id="task-attempts' in html]
+    [block] = [found for found in drawn if found and 'id="task-attempts' in found]
     assert [int(number) for number in re.findall(r">Attempt (\d+)</h3>", block)] == list(range(first, MORE + 1))
 
 
@@ -93,3 +94,24 @@ def test_a_page_of_tasks_reads_them_and_the_open_runs_once(desk, team, task):
     said = [query["sql"] for query in queries.captured_queries]
     assert len([sql for sql in said if '"took_s"' in sql]) == 1
     assert len([sql for sql in said if '"database_s"' in sql]) == 1
+
+
+@pytest.mark.parametrize(
+    "page", ["http://[", "http://[::1", "?attempts=all&" * 1001, "#?attempts=all", "attempts=all", "é?attempts=al"]
+)
+def test_an_odd_page_is_taken_for_the_newest(desk, task, page):
+    tried(task, MORE)
+    headers = {"HX-Request": "true", "HX-Current-URL": page}
+    answer = desk.post(reverse("task-action", args=[task.pk]), {"do": "nonsense"}, headers=headers)
+    assert len(shown(answer)) == (MORE if "all&" in page else attempts.MOST)
+
+
+def test_undo_comes_back_to_the_attempts_that_the_page_showed(desk, task):
+    tried(task, MORE)
+    at = f"http://testserver{reverse('task', args=[task.pk])}?attempts=all"
+    headers = {"HX-Request": "true", "HX-Current-URL": at}
+    answer = desk.post(
+        reverse("task-action", args=[task.pk]), {"do": "cancel", "why": "Not needed."}, headers=headers, follow=True
+    )
+    token = html.unescape(re.search(r'name="undo" value="([^"]+)"', html_of(answer))[1])
+    assert desk.post(reverse("undo"), {"undo": token}, headers=headers).url == reverse("task", args=[task.pk]) + "?attempts=all"

@@ -3,16 +3,22 @@
 from itertools import count
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.live import refresh as module
-from dashboard.live.orders import Order, Shown, View
+from dashboard.live.client import Ticket
+from dashboard.live.frames import Close
+from dashboard.live.orders import Admitted, Order, Refused, Shown, View
 from dashboard.live.pace import Pace
+from dashboard.panels.kpis import Kpis
 from tasks_app.domain.errors import NotFound
 from tasks_app.management import status
-from tasks_app.models import Decision, Run, Task
+from tasks_app.models import Decision, Run, Task, Team
+from tasks_app.services import context
+from tasks_app.services.context import Writer
 from tests import factories as make
 from tests.dashboard.conftest import words_of
 from tests.services import world
@@ -118,6 +124,90 @@ def test_a_task_that_is_deleted_meanwhile_is_shown_or_not_found(desk, team, run)
     at_each_statement(
         look, write=lambda: Task.objects.filter(pk=made[-1].pk).delete(), back=lambda: made.append(make.TaskFactory(team=team))
     )
+
+
+OF_THE_TEAM = ("messages", "deciders", "team-removal", "/api/teams/{}/messaging")
+
+
+@pytest.mark.parametrize("which", OF_THE_TEAM)
+def test_a_team_that_is_deleted_meanwhile_is_shown_or_not_found(browser_of, which):
+    made = []
+
+    def make_one(slug):
+        made.append(make.TeamFactory(slug=slug))
+
+    browser = browser_of(make.UserFactory(is_superuser=True))
+
+    def look():
+        slug = made[-1].slug
+        assert browser.get(which.format(slug) if "/" in which else reverse(which, args=[slug])).status_code in (200, 404)
+
+    make_one("one-1")
+    at_each_statement(look, write=lambda: made[-1].delete(), back=lambda: make_one(f"one-{len(made) + 1}"))
+
+
+def test_the_last_event_that_a_poller_is_told_of_is_one_that_it_was_given(desk, team):
+    make.EventFactory(team=team)
+
+    def look():
+        answer = desk.get(f"/api/teams/{team.slug}/events").json()
+        assert answer["last_seq"] == answer["events"][-1]["seq"]
+
+    def write():
+        make.EventFactory(team=team)
+        Team.objects.filter(pk=team.pk).update(last_seq=team.events.count())
+
+    Team.objects.filter(pk=team.pk).update(last_seq=team.events.count())
+    at_each_statement(look, write=write, back=lambda: None)
+
+
+def test_a_shared_value_and_its_version_belong_together(desk, team):
+    by, seen, written = Writer("user:lead"), set(), [context.share(team.pk, name="facts", value="v1", by=Writer("user:lead"))]
+
+    def look():
+        answer = desk.get(f"/api/teams/{team.slug}/context/facts").json()
+        seen.add((answer["version"], answer["value"]))
+
+    def write():
+        last = len(written)
+        written.append(context.share(team.pk, name="facts", value=f"v{last + 1}", by=by, version=last))
+
+    assert at_each_statement(look, write=write, back=lambda: None) > 5
+    assert all(value == f"v{number}" for number, value in seen), seen
+
+
+def session_of(browser_of, user):
+    return browser_of(user).cookies["crewdesk_session"].value
+
+
+def test_who_may_not_look_any_more_is_sent_away_and_the_others_go_on(monkeypatch, lead, team, run, browser_of):
+    """A session whose password was changed is removed while it is read: within a moment that only reads it could not be."""
+    monkeypatch.setattr(module, "close_old_connections", lambda: None)
+    anna, ben = session_of(browser_of, lead), session_of(browser_of, make.UserFactory(username="ben", is_superuser=True))
+    view = View("team", team.slug, frozenset({team.pk}), frozenset({team.pk}))
+    stale, good = Ticket(anna, "team", team.slug, ""), Ticket(ben, "team", team.slug, "")
+    type(lead).objects.filter(pk=lead.pk).update(password="pbkdf2_sha256$1$other$x")
+    found = module.refresh(Order({}, {team.pk: 0}, joins=(good, stale), checks=((stale, view),)), Pace())
+    assert found.joins[stale] == found.checks[stale, view] == Refused(Close.SIGNED_OUT, "not signed in")
+    assert isinstance(found.joins[good], Admitted)
+    assert not Session.objects.filter(session_key=anna).exists()
+
+
+def test_a_block_whose_statement_fails_takes_no_other_with_it(monkeypatch, team, run):
+    monkeypatch.setattr(module, "close_old_connections", lambda: None)
+
+    def broken(*_):
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT no_such_thing")
+
+    monkeypatch.setattr(Kpis, "context", broken)
+    ids, rights = frozenset({team.pk}), frozenset({team.pk})
+    first, second = View("overview", "", ids, rights), View("team", team.slug, ids, rights)
+    rooms = module.refresh(Order({first: Shown(()), second: Shown(())}, {team.pk: 0}, everything=True), Pace()).rooms
+    assert rooms[first].shown.broken == {"kpis"}
+    assert "team-list" in rooms[first].html
+    assert not rooms[second].shown.broken
+    assert rooms[second].html
 
 
 def test_the_status_of_a_team_that_is_gone_is_said_in_words(run):

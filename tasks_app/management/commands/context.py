@@ -19,6 +19,7 @@ from tasks_app.selectors import context as reading
 from tasks_app.selectors.context import Entry
 from tasks_app.services import context
 from tasks_app.services.context import Writer
+from tasks_app.services.moments import one_moment
 
 VERBS = ("list", "show", "set", "delete", "schema")
 
@@ -57,8 +58,9 @@ class Command(DeskCommand):
         return {"entries": [shared_json.entry(one) for one in entries]}
 
     def _show(self, team_id: int, given: dict[str, Any]) -> Any:
-        entry = _find(team_id, given["name"])
-        found = shared_json.whole(entry, version=given["seen"])
+        with one_moment():
+            entry = _find(team_id, given["name"])
+            found = shared_json.whole(entry, version=given["seen"])
         if not given["json"]:
             value = found["value"]
             self.stdout.write(_line(entry))
