@@ -16,7 +16,7 @@ from tasks_app.domain import plan as plans
 from tasks_app.domain.errors import Invalid
 from tasks_app.management import credentials, how_it_goes, status
 from tasks_app.selectors import how_it_goes as reports
-from tasks_app.selectors import journal, sentences, teams
+from tasks_app.selectors import journal, sentences, stored_teams, teams
 from tasks_app.services import actions, removals
 from tasks_app.services.moments import one_moment
 from tasks_app.services.teams import Source
@@ -45,7 +45,7 @@ def list_teams(request: HttpRequest, archived: bool = False) -> dict[str, Any]:
     """Every team that you may see; with `archived=true` those that were put aside instead."""
     ids = viewer_of(request).team_ids
     if archived:
-        shown = [{"slug": t.slug, "name": t.name, "archived_at": t.archived_at.isoformat()} for t in teams.archived(ids)]
+        shown = [{"slug": t.slug, "name": t.name, "archived_at": t.archived_at.isoformat()} for t in stored_teams.archived(ids)]
         return {"teams": shown}
     found = teams.visible(ids)
     return {"teams": [{"slug": t.slug, "name": t.name, "state": t.state.value, "rehearsal": t.rehearsal} for t in found]}

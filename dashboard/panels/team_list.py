@@ -8,7 +8,7 @@ from dashboard.access import Viewer
 from dashboard.panels.agents import AgentSet
 from dashboard.panels.base import Block
 from dashboard.panels.team_head import TeamHead
-from tasks_app.selectors import teams
+from tasks_app.selectors import stored_teams, teams
 from tasks_app.services import keys
 
 
@@ -33,7 +33,7 @@ class TeamList:
 
     def context(self, block: Block, viewer: Viewer) -> dict[str, Any]:
         """Return a section per team."""
-        return {**self.of(teams.visible(viewer.team_ids)), "archived": teams.archived(viewer.team_ids)}
+        return {**self.of(teams.visible(viewer.team_ids)), "archived": stored_teams.archived(viewer.team_ids)}
 
     def of(self, found: Collection[teams.TeamSummary]) -> dict[str, Any]:
         """Return the context for summaries that are already there, in their order."""

@@ -49,6 +49,6 @@ def _render(
     problem: DomainError | None = None,
     posted: dict[str, Any] | None = None,
 ) -> HttpResponse:
-    team = team_selector.summaries([found.pk])[found.pk]
+    team = team_selector.summary(found.pk)
     context = {**teams.about(opened, found), "team": team, "goes": selector.of_team(found.pk), "posted": posted}
     return opened.render("pages/removal.html", context, problem=problem, fields=("name",))

@@ -120,7 +120,7 @@ def _acts(request: HttpRequest, found: selector.Identity, actor: str) -> dict[st
 
 def _budget(request: HttpRequest, found: selector.Identity) -> dict[str, Any]:
     """Return which budget the form is about: what holds now, and what would hold without one."""
-    team = selector.summaries([found.pk])[found.pk]
+    team = selector.summary(found.pk)
     if request.POST.get("do") == "budget":
         return {"old": (team.budget_usd, team.budget_tokens), "unset": budget_forms.TEAM}
     if request.POST.get("do") == "run_budget":

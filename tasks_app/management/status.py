@@ -10,7 +10,6 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
-from tasks_app.domain.errors import NotFound
 from tasks_app.domain.statuses import TaskStatus
 from tasks_app.domain.text import one_line
 from tasks_app.management import words
@@ -49,10 +48,8 @@ class Status:
 def read(team_id: int, now: dt.datetime) -> Status:
     """Return the status of a team as of `now`: all of it as of one moment. Raises `NotFound` where there is no such team."""
     with one_moment(), through({}):
-        if team_id not in (found := teams.summaries([team_id])):
-            raise NotFound("There is no such team.")
         return Status(
-            team=found[team_id],
+            team=teams.summary(team_id),
             tasks=tasks.of_teams([team_id])[team_id],
             agents=agents.of_teams([team_id]),
             waiting=inbox.open_items([team_id]),

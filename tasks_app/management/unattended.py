@@ -99,7 +99,7 @@ class Watch:
         return bool(entries)
 
     def _ending(self) -> Ending | None:
-        team = teams.summaries([self.team_id])[self.team_id]
+        team = teams.summary(self.team_id)
         counts = team.counts
         if counts.total and counts.done == counts.total:
             if counts.cancelled:
@@ -131,7 +131,7 @@ class Watch:
         return False
 
     def _timed_out(self) -> Ending:
-        waiting = teams.summaries([self.team_id])[self.team_id].waiting
+        waiting = teams.summary(self.team_id).waiting
         if waiting:
             return Ending(End.WAITING, f"Time is up; {_requests(waiting)} for the lead.")
         return Ending(End.FAILED, "Time is up.")

@@ -12,6 +12,7 @@ from tasks_app.domain.budget import PACE_MIN_S, Stand
 from tasks_app.domain.budget import of_team as budget_of_team
 from tasks_app.domain.context import Level
 from tasks_app.domain.deciders import TURN
+from tasks_app.domain.errors import NotFound
 from tasks_app.domain.estimate import Course
 from tasks_app.domain.statuses import TaskStatus, TeamStatus
 from tasks_app.models import Task, Team
@@ -139,27 +140,10 @@ class Mark:
     failed: int
 
 
-@dataclass(frozen=True)
-class Archived:
-    """A team that was put aside."""
-
-    slug: str
-    name: str
-    rehearsal: bool
-    archived_at: dt.datetime
-
-
 def visible(team_ids: Collection[int]) -> list[TeamSummary]:
     """Return these teams without archived ones, most urgent first, then newest; eight queries, whatever their number."""
     found = summaries(listed(team_ids)).values()
     return sorted(found, key=lambda team: (URGENCY[team.state], -team.created_at.timestamp(), team.pk))
-
-
-def archived(team_ids: Collection[int]) -> list[Archived]:
-    """Return the archived ones of these teams, those first that were put aside last; one query."""
-    found = Team.objects.filter(pk__in=team_ids, archived_at__isnull=False).order_by("-archived_at", "pk")
-    rows = found.values_list("slug", "name", "rehearsal", "archived_at")
-    return [Archived(slug, name, rehearsal, at) for slug, name, rehearsal, at in rows if at is not None]
 
 
 @once
@@ -183,6 +167,13 @@ def summaries(team_ids: Collection[int]) -> dict[int, TeamSummary]:
         )
         for team in teams
     }
+
+
+def summary(team_id: int) -> TeamSummary:
+    """Return a team; as `summaries`. Raises `NotFound` where it is gone."""
+    if team_id not in (found := summaries([team_id])):
+        raise NotFound("There is no such team any more.")
+    return found[team_id]
 
 
 def sums(team_ids: Collection[int]) -> tuple[Counts, int]:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tasks_app.decision_kinds.base import payload_hash
+from tasks_app.domain.errors import NotFound
 from tasks_app.domain.statuses import DecisionKind, TaskStatus, TeamStatus
 from tasks_app.management import lead
 from tasks_app.management.scripted import ScriptedLead
@@ -156,3 +157,11 @@ def test_a_failed_attempt_goes_to_whom_the_rules_say(team: Any) -> None:
     assert watch(team, time, rules=rules)[0].until_the_end().end is End.COMPLETED
     second = task.runs.get(attempt=2)
     assert (second.agent_id, second.guidance, second.start_from) == (ada.pk, "Read first.", "last")
+
+
+def test_a_team_that_is_deleted_while_it_is_waited_for_is_said_in_words(team: Any) -> None:
+    TaskFactory(team=team)
+    time = Time()
+    time.then[3.0] = team.delete
+    with pytest.raises(NotFound, match="There is no such team any more"):
+        watch(team, time)[0].until_the_end()

@@ -31,7 +31,7 @@ from tasks_app.management.cli import DeskCommand, actor, find_team
 from tasks_app.management.scripted import ScriptedLead
 from tasks_app.management.unattended import End, Ending, Watch
 from tasks_app.management.words import COMMAND
-from tasks_app.selectors import access, estimates, teams
+from tasks_app.selectors import access, estimates, stored_teams, teams
 from tasks_app.selectors import how_it_goes as reports
 from tasks_app.services import actions, removals
 
@@ -223,14 +223,14 @@ class Command(DeskCommand):
             done = f"{team.counts.done}/{team.counts.total} tasks"
             waits = f", {team.waiting} waiting for you" if team.waiting else ""
             self.stdout.write(f"{team.slug:<32} {words.team(team):<16} {done}{waits}{rehearsal}")
-        if not found and teams.archived(list(access.team_ids())):
+        if not found and stored_teams.archived(list(access.team_ids())):
             self.stdout.write(f"Every team is archived: {COMMAND} team list --archived")
         elif not found:
             self.stdout.write(f"No team yet: {COMMAND} team start examples/billing/plan.yaml --rehearse")
         return 0
 
     def _archived(self, as_json: bool) -> int:
-        found = teams.archived(list(access.team_ids()))
+        found = stored_teams.archived(list(access.team_ids()))
         if as_json:
             self.print_json([{"slug": t.slug, "name": t.name, "archived_at": t.archived_at.isoformat()} for t in found])
             return 0
@@ -273,7 +273,7 @@ def _hints(number: int, plan: Path) -> str:
 
 
 def _goes_on(team_id: int) -> str:
-    slug = teams.summaries([team_id])[team_id].slug
+    slug = teams.summary(team_id).slug
     how = "It goes on" if missing.somebody_works() else f"It goes on when a worker runs, such as that of `{COMMAND} up`"
     return f"Interrupted: nobody waits for the team any more. {how}. Wait again: `{COMMAND} team wait {slug}`."
 
