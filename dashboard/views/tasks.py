@@ -41,14 +41,14 @@ FIELDS = {
 @shows
 def task(request: HttpRequest, pk: int) -> HttpResponse:
     """Show a task with its attempts."""
-    page = _open(request, pk)
+    page = Page.open(request, "task", _arg(request, pk))
     return _render(page, pk, _team(page, pk))
 
 
 @post_only
 def act(request: HttpRequest, pk: int) -> HttpResponse:
     """Reassign, complete by hand, cancel, reopen, move, change the budget or take a rule back."""
-    page = _open(request, pk)
+    page = Page.open(request, "task", _arg(request, pk))
     team_pk = _team(page, pk, act=True)
     if "preview" in request.POST.getlist("do"):
         return _preview(request, page, pk, team_pk)
@@ -84,7 +84,7 @@ def stop_run(request: HttpRequest, id: str) -> HttpResponse:
         raise NotFound("There is no such attempt, or you have no access to it.")
     team_pk, task_pk, _ = where
     require_team(page.viewer, team_pk, act=True)
-    page.arg = args.pack(str(task_pk), {WHICH: _which(request)})
+    page.arg = _arg(request, task_pk)
 
     def stop() -> str:
         actions.stop_run(id, actor=page.viewer.actor)
@@ -98,8 +98,8 @@ def stop_run(request: HttpRequest, id: str) -> HttpResponse:
     )
 
 
-def _open(request: HttpRequest, pk: int) -> Page:
-    return Page.open(request, "task", args.pack(str(pk), {WHICH: _which(request)}))
+def _arg(request: HttpRequest, pk: int) -> str:
+    return args.pack(str(pk), {WHICH: _which(request)})
 
 
 def _which(request: HttpRequest) -> str:

@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from tasks_app.domain.criteria import Proof, Result, read, unmet
 from tasks_app.domain.statuses import OPEN_RUN, REASON_HELP, AgentStatus, Reason, RunStatus, TaskStatus
 from tasks_app.models import Agent, Dependency, Run, Task, TaskRule
+from tasks_app.models.teams import LARGE_OF_TEAM
 from tasks_app.selectors import shown, tasks, worktime
 from tasks_app.selectors.clock import DatabaseNow
 from tasks_app.selectors.look import once_of
@@ -156,7 +157,7 @@ def page(task_id: int) -> TaskPage | None:
     card = tasks.one(task_id)
     if card is None:
         return None
-    task = Task.objects.select_related("team").filter(pk=task_id).first()
+    task = Task.objects.select_related("team").defer(*LARGE_OF_TEAM).filter(pk=task_id).first()
     if task is None:  # it was deleted meanwhile
         return None
     criteria, rest, left = _criteria(task)

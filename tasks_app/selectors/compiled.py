@@ -49,18 +49,25 @@ class Compiled:
 
     def rows(self, *keys: Key) -> list[tuple[Any, ...]]:
         """Return what a query set of plain values (`values_list`) gives, as the database has it: a truth is 0 or 1 on SQLite."""
-        composed, given = self._statement(keys)
-        return _fetched(composed.statement[0], given) if composed else []
+        return self._read(keys)[0]
 
     def values(self, *keys: Key) -> list[tuple[Any, ...]]:
         """Return what a query set of plain values (`values_list`) gives, as Python has it: moments, truths, decimals."""
-        composed, given = self._statement(keys)
-        return _converted(_fetched(composed.statement[0], given), composed.columns) if composed else []
+        return _converted(*self._read(keys))
 
     def found(self, model: type[M], *keys: Key) -> list[M]:
         """Return the rows of a model that a query set of them finds; what it adds to them is as the database has it."""
         composed, given = self._statement(keys)
         return list(model._default_manager.raw(composed.statement[0], given)) if composed else []
+
+    def _read(self, keys: Sequence[Key]) -> tuple[list[tuple[Any, ...]], Sequence[Any]]:
+        """Rows as the database has them, and the expressions of their columns."""
+        composed, given = self._statement(keys)
+        if composed is None:
+            return [], ()
+        with connection.cursor() as cursor:
+            cursor.execute(composed.statement[0], given)
+            return list(cursor.fetchall()), composed.columns
 
     def _statement(self, keys: Sequence[Key]) -> tuple[_Composed | None, tuple[Any, ...]]:
         keys = [_filled(key) for key in keys]
@@ -88,12 +95,6 @@ class Compiled:
             raise ValueError(f"The statement does not ask for {len(missing)} of its keys.")
         columns = [column for column, *_ in (compiler.select or ())[: compiler.col_count]]
         return _Composed((statement, given), flat, columns)
-
-
-def _fetched(statement: str, given: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, given)
-        return list(cursor.fetchall())
 
 
 def _converted(rows: list[tuple[Any, ...]], columns: Sequence[Any]) -> list[tuple[Any, ...]]:

@@ -14,6 +14,7 @@ from tasks_app.domain.ids import task_label
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, TaskStatus
 from tasks_app.domain.text import one_line
 from tasks_app.models import Decision, Dependency, Step
+from tasks_app.models.teams import LARGE_OF_TEAM
 from tasks_app.selectors.look import once
 
 LOOK = dt.timedelta(minutes=10)
@@ -187,7 +188,7 @@ def team_of(decision_id: str) -> int | None:
 
 
 def _rows(team_ids: Collection[int] | None) -> QuerySet[Decision]:
-    rows = Decision.objects.select_related("team", "agent", "task", "run").defer("team__plan", "team__rehearsal_script")
+    rows = Decision.objects.select_related("team", "agent", "task", "run").defer(*LARGE_OF_TEAM)
     return rows if team_ids is None else rows.filter(team_id__in=team_ids)
 
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         """What `with_state` adds."""
 
         state: str
-        stuck: bool
         reviewed_in: int | None
         took_s: float | None
 
@@ -113,11 +112,11 @@ STUCK = Exists(Dependency.objects.filter(task=OuterRef("pk"), needs__status=Task
 
 
 def with_state(tasks: QuerySet[Task]) -> "QuerySet[DerivedTask]":
-    """Return the tasks annotated with `state` (a `TaskState`), `stuck` (a dependency was cancelled), `reviewed_in` (number).
+    """Return the tasks annotated with `state` (a `TaskState`) and `reviewed_in` (number).
 
     And with `took_s`: the working time of the attempt that completed it.
     """
-    return tasks.annotate(state=STATE, stuck=STUCK, reviewed_in=REVIEWED_IN, took_s=TOOK_S)
+    return tasks.annotate(state=STATE, reviewed_in=REVIEWED_IN, took_s=TOOK_S)
 
 
 @dataclass(frozen=True)
