@@ -5,6 +5,7 @@ workers a claim waited for more than a second (docs/performance.md). Here the tr
 as they were begun, and the first of them asks again every `LOOK_S`: other processes have the same chance each time.
 """
 
+import logging
 import sqlite3
 import time
 from typing import Any
@@ -12,14 +13,13 @@ from typing import Any
 from django.db.backends.sqlite3 import base
 from django.db.utils import OperationalError
 
-from dashboard.sqlite import WAIT_S, line
+from dashboard.sqlite import PATIENT, WAIT_S, line, log
 
+logger = logging.getLogger(__name__)
 LOOK_S = 0.001
 CHAIN_S = 0.05
 """Transactions that follow one another for so long leave the file free for `PAUSE_S`: another process sees it then."""
 PAUSE_S = 0.002
-PATIENT = f"PRAGMA busy_timeout={WAIT_S * 1000}"
-"""For what else may find the file locked: a statement outside transactions, a reader while the last connection is closed."""
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -69,7 +69,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _commit(self) -> None:
         super()._commit()  # type: ignore[misc]
+        if self._turn is not None:
+            self._keep_log_short()
         self._leave()  # what cannot be committed is rolled back
+
+    def _keep_log_short(self) -> None:
+        """What was committed is committed: a fault in here fails nobody."""
+        try:
+            log.of(str(self.settings_dict["NAME"])).keep_short(self.connection)
+        except sqlite3.Error:
+            logger.exception("the log of %s could not be emptied", self.settings_dict["NAME"])
 
     def _rollback(self) -> None:
         try:

@@ -17,4 +17,5 @@ CRASHES = 6
 three workers and processes in a row within seconds (a deploy gone wrong, a full memory) is no fault of the agent's, and a task
 that does kill its worker is found out within half a minute."""
 DEATHS = 6
-"""So many processes of one attempt that died by themselves fail it, whatever they had done before."""
+"""So many lives of one attempt that ended by a fault (the process died, what came of it could not be stored) fail it, whatever
+was done before."""

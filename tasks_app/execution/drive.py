@@ -12,7 +12,7 @@ from typing import cast
 from django.conf import settings
 
 from tasks_app.domain.errors import LeaseLost
-from tasks_app.domain.leases import LOOK_S
+from tasks_app.domain.leases import DEATHS, LOOK_S
 from tasks_app.domain.statuses import Reason
 from tasks_app.execution import db, dossier, outcome, spec
 from tasks_app.execution.outcome import Here, Settled
@@ -71,11 +71,24 @@ async def drive(held: Held, port: RunPort, here: Here | None = None) -> Held | N
         return await _claimed_already(here)
     except Exception as error:
         logger.exception("run %s: could not be driven", held.id)
-        if db.is_away(error) or port.directive() is Directive.LOST:
+        if port.directive() is Directive.LOST or (db.is_away(error) and await _has_another_life(held)):
             return None  # no fault of the attempt's: its lease gives it back, with all that it has reported
         return (await _give_up(held, here)).following
     finally:
         await port.close()
+
+
+async def _has_another_life(held: Held) -> bool:
+    """Whether a run that the database failed may go on when its lease is over.
+
+    Not where the database answers again, to count this, and has failed the attempt `DEATHS` times: then it is not away, but
+    something of this run's cannot be stored, and it would begin again for ever.
+    """
+    try:
+        return await db.call_aside(runs.count_fault, held.id, held.fence) < DEATHS
+    except Exception:
+        logger.exception("run %s: that it could not be driven could not be counted", held.id)
+        return True
 
 
 async def _claimed_already(here: Here | None) -> Held | None:

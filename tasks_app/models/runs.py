@@ -43,7 +43,7 @@ class Run(models.Model):
     report = models.JSONField(null=True)  # the agent's own report: {"status", "evidence", "summary", "failure", "approaches"}
     retries = models.IntegerField(default=0)  # transient failures that were waited out; they count as no attempt
     crashes = models.IntegerField(default=0)  # takeovers without a step of the agent in between
-    deaths = models.IntegerField(default=0)  # processes of it that died by themselves, in all
+    deaths = models.IntegerField(default=0)  # lives of it that ended by a fault: the process died, or its end could not be stored
     handoffs = models.IntegerField(default=0)  # takeovers in all
     last_seq = models.IntegerField(default=0)  # of steps
     worked_s = models.FloatField(default=0)  # working time up to its last heartbeat or the end of a life, waiting left out

@@ -269,6 +269,13 @@ def count_death(run_id: str, fence: int, *, overflowed: bool) -> None:
     guard(run_id, fence, **counted, **({"overflowed": True} if overflowed else {}))
 
 
+@transaction.atomic
+def count_fault(run_id: str, fence: int) -> int:
+    """Our own storing failed this life, not the agent; returns how many lives of the attempt ended badly. Raises `LeaseLost`."""
+    guard(run_id, fence, deaths=F("deaths") + 1)
+    return get(run_id).deaths
+
+
 def note_session(run_id: str, fence: int, session_id: str) -> None:
     """Remember the session. Raises `LeaseLost`."""
     guard(run_id, fence, session_id=session_id)

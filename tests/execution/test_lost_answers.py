@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
+from tasks_app.domain.leases import DEATHS
+from tasks_app.domain.statuses import RunStatus
 from tasks_app.execution import db, drive, outcome
 from tasks_app.models import Checkpoint, ContextEntry, CrewCall, Decision, Run, Team
 from tasks_app.runners.claude.desk import Desk
@@ -196,6 +198,36 @@ def test_a_database_that_is_away_for_too_long_fails_no_attempt(
     recovery.take_back_expired()
     drive_on(world.take(held.id), *([] if what == "settle" else [done()]))
     assert (run_of(held).status, Run.objects.count()) == ("completed", 1)
+
+
+@pytest.mark.usefixtures("scripted")
+def test_an_end_that_can_never_be_stored_fails_the_attempt_in_words(crew: world.World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It did begin again for ever: the error looks like that of an absent database."""
+    monkeypatch.setattr(db, "PATIENCE_S", 0.0)
+    real = outcome.deliveries.end
+
+    def unstorable(run_id: str, fence: int, ending: Any, **more: Any) -> None:
+        if ending.status is RunStatus.COMPLETED:
+            raise OperationalError("string or blob too big")
+        real(run_id, fence, ending, **more)
+
+    monkeypatch.setattr(outcome.deliveries, "end", unstorable)
+    held = crew.claim()
+
+    async def tries_again(spec: Any, port: Any) -> Any:
+        await port.emit([world.say("I begin again.")])
+        return await done()(spec, port)
+
+    for _ in range(DEATHS - 1):
+        runs.report(held.id, held.fence, None)  # its agent goes on working in each life
+        drive_on(held, tries_again)
+        assert run_of(held).status == "running"
+        held = world.next_life(held)
+    runs.report(held.id, held.fence, None)
+    drive_on(held, tries_again)
+    ended = run_of(held)
+    assert (ended.status, ended.reason) == ("failed", "error")
+    assert "fault of its own" in ended.detail
 
 
 @pytest.mark.usefixtures("scripted")
