@@ -75,21 +75,21 @@ class Scripted:
             return
         for run in Run.objects.select_related("task").filter(team=self.team):
             yield from self._run(run, places)
-        if abs(float(self.team.used_usd) - self.sums.counted_usd) > SLACK_USD * max(1, self.sums.messages):
-            yield f"cost: the team says {self.team.used_usd}, its runs {self.sums.counted_usd:.6f}"
 
     def _run(self, run: Run, places: Mapping[Key, Place]) -> Iterator[str]:
         rows = list(MessageUsage.objects.filter(run=run))
         undisturbed = self._is_undisturbed(run)
         known = [(row, place) for row in rows if (place := places.get(_key(row))) is not None]
         strangers = len(rows) - len(known)
-        if undisturbed and strangers:
+        if strangers:
             yield f"run {run.pk}: {strangers} counted messages stand in no script"
         for _, place in known:
             if not any(fnmatchcase(name, place.task) for name in (run.task.key, run.task.title, run.task.label)):
                 yield f"run {run.pk} of {run.task.label}: it was billed a turn of {place.task}"
         played = Counter(_key(row) for row, _ in known)
         self.sums.repeated += sum(times - 1 for times in played.values())
+        if not undisturbed and _is_one_life(run):
+            yield f"run {run.pk} of {run.task.label}: it was completed in one life, whose process reported no cost"
         yield from _turns(run, played, places, undisturbed=undisturbed)
         yield from self._money(run, rows, known, undisturbed=undisturbed)
 
@@ -128,6 +128,12 @@ class Scripted:
         return not silent and not run.handoffs and not run.cost_partial
 
 
+def _is_one_life(run: Run) -> bool:
+    """Whether it was completed by its first life, in order: then its process came to report."""
+    disturbed = run.handoffs or run.deaths or run.retries or run.cost_partial
+    return run.status == RunStatus.COMPLETED.value and run.fence == 1 and not disturbed
+
+
 def turns_by_figures(parts: list[Part]) -> dict[Key, Place]:
     """Return figures → turn; empty where a turn has no figures or two share theirs: then nothing can be told apart."""
     found: dict[Key, Place] = {}
@@ -160,7 +166,7 @@ def _turns(run: Run, played: Counter[Key], places: Mapping[Key, Place], *, undis
     missing = [key for key, place in places.items() if place.part == part and place.required and key not in played]
     if missing and undisturbed:
         yield f"run {run.pk} of {run.task.label}: {len(missing)} of its turns were never counted"
-    if undisturbed and max(played.values()) > run.fence:
+    if max(played.values()) > run.fence:
         yield f"run {run.pk} of {run.task.label}: a turn was counted {max(played.values())} times in {run.fence} lives"
 
 

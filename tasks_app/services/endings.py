@@ -42,7 +42,7 @@ def finish(run_id: str, fence: int, ending: Ending) -> Run:
     runs.guard(run_id, fence, worked_s=worktime.until_now(), **_terminal(ending, END_RUN))
     usage.note_unreported_cost(run)
     with events.together(run.team_id):
-        _settle(run, ending, actor=f"agent:{run.agent.name}")
+        _settle(run, ending, actor=f"agent:{run.agent.name}", fence=fence)
     return run
 
 
@@ -53,7 +53,7 @@ def end_pending(run_id: str, ending: Ending, *, actor: str) -> bool:
     events.lock(run.team_id)
     if not Run.objects.filter(pk=run_id, status__in=DROP_RUN.sources).update(**_terminal(ending, DROP_RUN)):
         return False
-    _settle(run, ending, actor=actor)
+    _settle(run, ending, actor=actor, fence=None)
     return True
 
 
@@ -95,11 +95,11 @@ EVENT_OF = {
 }
 
 
-def _settle(run: Run, ending: Ending, *, actor: str) -> None:
+def _settle(run: Run, ending: Ending, *, actor: str, fence: int | None) -> None:
+    """`fence`: the life that ends; None where no worker has the run."""
     agents.now(run.agent_id, "")
-    runs.append_event(
-        run, EVENT_OF[ending.status], actor=actor, data={"reason": ending.reason.value, "detail": cut(ending.detail, 500)}
-    )
+    data = {"reason": ending.reason.value, "detail": cut(ending.detail, 500)} | ({} if fence is None else {"fence": fence})
+    runs.append_event(run, EVENT_OF[ending.status], actor=actor, data=data)
     if ending.status is RunStatus.COMPLETED:
         _complete(run, run.report or {}, ending.result, actor=actor)
         return

@@ -178,7 +178,7 @@ def _take(waiting: QuerySet[Message], agent_id: int, run_id: str, fence: int) ->
             keys=_touched(message),
             run_id=run_id,
             agent_id=agent_id,
-            data={"message": message.pk, "recipient": message.recipient_name},
+            data={"message": message.pk, "recipient": message.recipient_name, "fence": fence},
         )
     return due
 

@@ -79,7 +79,7 @@ def _take_back(run_id: str, fence: int, *, check_lease: bool) -> bool:
     usage.note_unreported_cost(run)
     agents.now(run.agent_id, "")
     kind = EventKind.RUN_PARKED if waits else EventKind.RUN_RESUMABLE
-    runs.append_event(run, kind, data={"reason": Reason.WORKER_LOST.value}, more=(keys.inbox(run.team_id),))
+    runs.append_event(run, kind, data={"reason": Reason.WORKER_LOST.value, "fence": fence}, more=(keys.inbox(run.team_id),))
     if not waits:
         transaction.on_commit(partial(wake.nudge, run_id), robust=True)
     return True

@@ -201,7 +201,7 @@ def park(
     )
     usage.note_unreported_cost(run)
     agents.now(run.agent_id, "")
-    append_event(run, EventKind.RUN_PARKED, data={"reason": reason.value}, more=(keys.inbox(run.team_id),))
+    append_event(run, EventKind.RUN_PARKED, data={"reason": reason.value, "fence": fence}, more=(keys.inbox(run.team_id),))
     if not waits and not retry_at and not pause_s:
         transaction.on_commit(partial(wake.nudge, run_id), robust=True)
 

@@ -12,6 +12,11 @@ from bench.place import ROOT
 
 NOTICED = {
     "fence": "a step of an old life",
+    "fence, before the new life": "is of life 1, and life 2 had the run",
+    "fence of an end": "ended by life 1, and life 2 had it",
+    "dependencies": "was given out before T-1 was completed",
+    "team at rest": "was started in a team that did not work",
+    "requests closed": "is open, and the run that asks has ended",
     "lease": "was started while held",
     "claimed together": "was started while held",
     "first answer wins": "was answered 2 times",

@@ -1,0 +1,239 @@
+"""One walk through the log of a team, in order: at each event it is known which life has which run, and what may happen then.
+
+What the rows say at the end is compared with where the walk has come to (`bench/audit_rows.py`).
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from tasks_app.domain.events import EventKind as Kind
+from tasks_app.domain.statuses import RunStatus, StepKind, TaskStatus
+from tasks_app.models import Decision, Event, Message, Run, Step, Task, Team
+
+ENDS = {
+    Kind.RUN_COMPLETED.value: RunStatus.COMPLETED.value,
+    Kind.RUN_FAILED.value: RunStatus.FAILED.value,
+    Kind.RUN_KILLED.value: RunStatus.KILLED.value,
+}
+RESTS = {
+    Kind.TEAM_PAUSED.value: True,
+    Kind.TEAM_STOPPED.value: True,
+    Kind.TEAM_IMPORTED.value: True,
+    Kind.TEAM_RESUMED.value: False,
+}
+DONE, OPEN, WAITS, UNKNOWN = TaskStatus.COMPLETED.value, TaskStatus.IN_PROGRESS.value, TaskStatus.PENDING.value, "unknown"
+SETTLED = {Kind.DECISION_DELIVERED.value, Kind.DECISION_WITHDRAWN.value, Kind.DECISION_EXPIRED.value}
+SAID_OF_DECISION = SETTLED | {Kind.DECISION_OPENED.value, Kind.DECISION_ANSWERED.value}
+
+
+@dataclass
+class Steps:
+    """What is stored of one run, and how far the log has told of it."""
+
+    stored: dict[int, tuple[int, str]]  # number → the life that stored it, its kind
+    told: int = 0
+
+
+@dataclass
+class Walk:
+    """Where the log has come to. `violations` yields what may not be; afterwards the fields tell how it ended."""
+
+    team: Team
+    steps_age_out: bool = False
+    """A rule removes the steps of runs that have ended: what is missing there was not lost."""
+    last: int = 0
+    held: dict[str, int] = field(default_factory=dict)  # run → the life that has it
+    fence: Counter[str] = field(default_factory=Counter)  # run → its newest life
+    ended: dict[str, str] = field(default_factory=dict)  # run → how
+    tasks: dict[int, str] = field(default_factory=lambda: defaultdict(lambda: WAITS))
+    steps: dict[str, Steps] = field(default_factory=dict)
+    decisions: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    reached: dict[str, int] = field(default_factory=dict)  # decision → the life that was handed its answer last
+    told_messages: Counter[tuple[str, str, int]] = field(default_factory=Counter)
+    sent: set[str] = field(default_factory=set)
+    created: set[int] = field(default_factory=set)
+    imported: bool = False
+    most_at_once: int = 0
+
+    def __post_init__(self) -> None:
+        self._runs = {run.pk: run for run in Run.objects.filter(team=self.team).select_related("task")}
+        self._numbers = dict(Task.objects.filter(team=self.team).values_list("pk", "number"))
+        self._choices = dict(Decision.objects.filter(team=self.team).values_list("pk", "choice"))
+        asks = Decision.objects.filter(team=self.team, run__isnull=False).values_list("pk", "run_id", "kind", "ask_key")
+        self._asks = {pk: ask for pk, *ask in asks}
+        self._asked: dict[tuple[str, ...], str] = {}  # what a run has asked → the newest decision
+        self._messages = set(Message.objects.filter(team=self.team).values_list("pk", flat=True))
+        self._busy: dict[tuple[str, int], str] = {}  # ("task" | "agent", its number or key) → the open run
+        self._needs: dict[int, set[int]] = defaultdict(set)
+        self._rests = False
+        for run in self._runs:
+            self.steps[run] = Steps({})
+        for run, seq, fence, kind in Step.objects.filter(run__team=self.team).values_list("run", "seq", "fence", "kind"):
+            self.steps[run].stored[seq] = fence, kind
+
+    def violations(self) -> Iterator[str]:
+        """Walk. Each kind of event is looked at by what it is about."""
+        for event in Event.objects.filter(team=self.team).order_by("seq").iterator():
+            self.last = event.seq
+            self._rests = RESTS.get(event.kind, self._rests)
+            self.imported |= event.kind == Kind.TEAM_IMPORTED.value
+            if event.kind == Kind.CHECKPOINT_RESTORED.value:
+                self.tasks = defaultdict(lambda: UNKNOWN)
+            yield from self._of_task(event)
+            if event.run_id and event.run_id not in self._runs:
+                yield f"{event.kind} tells of run {event.run_id}, which is not there"
+            elif event.run_id:
+                yield from self._of_run(event, self._runs[event.run_id])
+            if event.kind in SAID_OF_DECISION:
+                yield from self._of_decision(event)
+            yield from self._of_message(event)
+
+    # tasks -----------------------------------------------------------------------------------------------------------
+
+    def _of_task(self, event: Event) -> Iterator[str]:
+        number = event.task_number
+        if number is None:
+            return
+        if number not in self._numbers.values():
+            yield f"{event.kind} tells of T-{number}, which is not there"
+        was = self.tasks[number]
+        if event.kind == Kind.TASK_COMPLETED.value:
+            if was == DONE:
+                yield f"T-{number} was completed twice"
+            if event.actor.startswith("agent:") and not self._has_completed_run(number):
+                yield f"T-{number} was completed by an agent, and no run of it had been"
+            self.tasks[number] = DONE
+        elif event.kind == Kind.TASK_CLAIMED.value:
+            if was not in (WAITS, UNKNOWN):
+                yield f"T-{number} was claimed while {was}"
+            if not self.imported and (late := sorted(n for n in self._needs[number] if self.tasks[n] not in (DONE, UNKNOWN))):
+                yield f"T-{number} was given out before {', '.join(f'T-{n}' for n in late)} was completed"
+            self.tasks[number] = OPEN
+        elif event.kind in (Kind.TASK_RELEASED.value, Kind.TASK_REOPENED.value):
+            self.tasks[number] = WAITS
+        elif event.kind == Kind.TASK_UNDONE.value:
+            self.tasks[number] = UNKNOWN
+        elif event.kind in (Kind.TASK_CREATED.value, Kind.TASK_EDITED.value):
+            self.created |= {number} if event.kind == Kind.TASK_CREATED.value else set()
+            self._note_needs(number, event.data)
+
+    def _note_needs(self, number: int, data: dict[str, Any]) -> None:
+        made = {self._numbers[pk] for pk in data.get("depends_on", ()) if pk in self._numbers}
+        more, fewer = ({int(label.partition("-")[2]) for label in data.get(name, ())} for name in ("waits_for", "waits_no_more"))
+        self._needs[number] = (self._needs[number] | made | more) - fewer
+
+    def _has_completed_run(self, number: int) -> bool:
+        return any(run.task.number == number and self.ended.get(pk) == DONE for pk, run in self._runs.items())
+
+    # runs ------------------------------------------------------------------------------------------------------------
+
+    def _of_run(self, event: Event, run: Run) -> Iterator[str]:
+        look: Callable[[Event, Run], Iterator[str]] | None = {
+            Kind.TASK_CLAIMED.value: self._opened,
+            Kind.RUN_STARTED.value: self._started,
+            Kind.RUN_STEPS.value: self._recorded,
+            Kind.RUN_PARKED.value: self._given_back,
+            Kind.RUN_RESUMABLE.value: self._given_back,
+            **dict.fromkeys(ENDS, self._ended),
+        }.get(event.kind)
+        if look is not None:
+            yield from look(event, run)
+
+    def _opened(self, event: Event, run: Run) -> Iterator[str]:
+        for place in (("task", run.task.number), ("agent", run.agent_id)):
+            if place in self._busy:
+                yield f"run {run.pk} was opened while its {place[0]} had run {self._busy[place]}"
+            self._busy[place] = run.pk
+
+    def _started(self, event: Event, run: Run) -> Iterator[str]:
+        """A run is started only when nobody has it, each time with the next fence, and never by a team that rests."""
+        if run.pk in self.ended or run.pk in self.held:
+            yield f"run {run.pk} was started while {'ended' if run.pk in self.ended else 'held'}"
+        elif self._busy.get(("task", run.task.number)) != run.pk:
+            yield f"run {run.pk} was started, and {run.task.label} had not been claimed for it"
+        if event.data["fence"] != self.fence[run.pk] + 1:
+            yield f"run {run.pk} got fence {event.data['fence']} after {self.fence[run.pk]}"
+        if self._rests:
+            yield f"run {run.pk} was started in a team that did not work"
+        self.held[run.pk] = self.fence[run.pk] = event.data["fence"]
+        self.most_at_once = max(self.most_at_once, len(self.held))
+
+    def _recorded(self, event: Event, run: Run) -> Iterator[str]:
+        """Steps are told of once, in order, and were stored by the life that had the run then; a notice may be the system's."""
+        steps, first, last = self.steps[run.pk], event.data["first"], event.data["last"]
+        if first != steps.told + 1:
+            yield f"run {run.pk}: steps {first} to {last} were told of after {steps.told}"
+        steps.told = last
+        for seq in range(first, last + 1):
+            fence, kind = steps.stored.get(seq, (0, ""))
+            if not fence:
+                if not self.steps_age_out:
+                    yield f"run {run.pk}: step {seq} was told of and is not there"
+            elif fence != self.fence[run.pk] or (run.pk not in self.held and kind != StepKind.NOTICE.value):
+                has = self.held.get(run.pk)
+                yield f"run {run.pk}: step {seq} is of life {fence}, and {f'life {has}' if has else 'nobody'} had the run"
+
+    def _given_back(self, event: Event, run: Run) -> Iterator[str]:
+        """By the life that had it, or, as the lead has answered, by nobody."""
+        if run.pk in self.ended:
+            yield f"run {run.pk} was given back after its end"
+        yield from self._by_holder(event, run, "was given back")
+        self.held.pop(run.pk, None)
+
+    def _ended(self, event: Event, run: Run) -> Iterator[str]:
+        if run.pk in self.ended:
+            yield f"run {run.pk} ended twice"
+        yield from self._by_holder(event, run, "ended")
+        self.ended[run.pk] = ENDS[event.kind]
+        self.held.pop(run.pk, None)
+        for place in (("task", run.task.number), ("agent", run.agent_id)):
+            if self._busy.get(place) == run.pk:
+                del self._busy[place]
+
+    def _by_holder(self, event: Event, run: Run, what: str) -> Iterator[str]:
+        fence = event.data.get("fence")
+        if fence is not None and fence != self.held.get(run.pk):
+            has = self.held.get(run.pk)
+            yield f"run {run.pk} {what} by life {fence}, and {f'life {has}' if has else 'nobody'} had it"
+
+    # what was asked and said -----------------------------------------------------------------------------------------
+
+    def _of_decision(self, event: Event) -> Iterator[str]:
+        pk, before = event.decision_id, self.decisions[event.decision_id]
+        if pk not in self._choices:
+            yield f"{event.kind} tells of decision {pk}, which is not there"
+            return
+        if event.kind == Kind.DECISION_OPENED.value and pk in self._asks:
+            run, kind, _ = ask = tuple(self._asks[pk])
+            earlier, self._asked[ask] = self._asked.get(ask), pk
+            if earlier is not None and not SETTLED & set(self.decisions[earlier]):
+                yield f"run {run}: {kind} was asked again, and nobody had been told of the answer to {earlier}"
+        if event.kind == Kind.DECISION_ANSWERED.value and event.data["choice"] != self._choices[pk]:
+            yield f"decision {pk} was answered “{event.data['choice']}” and says “{self._choices[pk]}”"
+        if event.kind == Kind.DECISION_DELIVERED.value:
+            if Kind.DECISION_ANSWERED.value not in before:
+                yield f"decision {pk} was delivered before it was answered"
+            if event.data["fence"] != self.held.get(event.run_id):
+                yield f"decision {pk} reached life {event.data['fence']}, which did not have the run"
+            self.reached[pk] = event.data["fence"]
+        before.append(event.kind)
+
+    def _of_message(self, event: Event) -> Iterator[str]:
+        if event.kind not in (Kind.MESSAGE_SENT.value, Kind.MESSAGE_DELIVERED.value):
+            return
+        pk = event.data["message"]
+        if pk not in self._messages:
+            yield f"{event.kind} tells of message {pk}, which is not there"
+        if event.kind == Kind.MESSAGE_SENT.value:
+            self.sent.add(pk)
+            return
+        if pk not in self.sent:
+            yield f"message {pk} was delivered before it was sent"
+        fence = event.data.get("fence", self.held.get(event.run_id, 0))
+        if event.run_id and fence != self.held.get(event.run_id):
+            yield f"message {pk} reached life {fence}, which did not have the run"
+        self.told_messages[(pk, event.run_id, fence)] += 1
+        if self.told_messages[(pk, event.run_id, fence)] == 2:
+            yield f"message {pk} reached life {fence} of run {event.run_id} twice"

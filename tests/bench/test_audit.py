@@ -1,0 +1,190 @@
+"""What a fault would leave in the log and in the rows, made by hand: the auditor says what is wrong with each."""
+
+from collections.abc import Callable
+from decimal import Decimal
+
+import pytest
+from django.db.models import F
+
+from bench import audit
+from tasks_app.domain.events import EventKind as Kind
+from tasks_app.domain.statuses import DecisionStatus, RunStatus, TaskStatus
+from tasks_app.models import Agent, CostReading, CrewCall, Decision, Event, Message, MessageUsage, Run, Step, Task, Team
+from tasks_app.services import clock
+from tests.bench.finished import Finished
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_team_that_worked_in_order_is_in_order() -> None:
+    Finished.make()
+    assert audit.audit().violations == []
+
+
+def set_run(number: int, **values: object) -> Callable[[Finished], None]:
+    return lambda done: Run.objects.filter(pk=done.run(number).pk).update(**values)
+
+
+def no_step(done: Finished) -> None:
+    Step.objects.filter(run=done.run(1)).delete()
+
+
+def old_life_writes(done: Finished) -> None:
+    """The second run's last steps, stored by its second life, are said to be of its first."""
+    Step.objects.filter(run=done.run(2)).update(fence=1)
+
+
+def a_task_is_gone(done: Finished) -> None:
+    done.task(2).delete()
+
+
+def moved_tokens(done: Finished) -> None:
+    for number, more in ((1, 5), (2, -5)):
+        Task.objects.filter(pk=done.task(number).pk).update(used_tokens=F("used_tokens") + more)
+
+
+def counted_thrice(done: Finished) -> None:
+    """In a run with two lives: once more than there were lives."""
+    run = done.run(2)
+    row = MessageUsage.objects.filter(run=run).latest("pk")
+    for number in range(2):
+        row.pk, row.message_id = None, f"again_{number}"
+        row.save()
+
+
+def called_twice(done: Finished) -> None:
+    for _ in range(2):
+        CrewCall.objects.create(run=done.run(1), fence=1, key="", tool_use_id="toolu_9", result="", at=clock.now())
+
+
+def put(event: Event, **data: object) -> None:
+    event.data = {**event.data, **data}
+
+
+LOG: dict[str, tuple[Callable[[Finished], None], str]] = {
+    "its first event": (lambda done: done.log()[0].delete(), "its first events are missing"),
+    "all of it": (lambda done: Event.objects.all().delete(), "its first events are missing"),
+    "one in the middle": (lambda done: done.log()[9].delete(), "a gap or a repeat"),
+    "a task made": (lambda done: done.drop(Kind.TASK_CREATED, 1), "T-1 was made without an event"),
+    "a task claimed": (lambda done: done.drop(Kind.TASK_CLAIMED, 1), "had not been claimed for it"),
+    "a run started": (lambda done: done.drop(Kind.RUN_STARTED, 1), "has fence 1, its events say 0"),
+    "a run that ended": (lambda done: done.drop(Kind.RUN_COMPLETED, 1), "is completed, its events say open"),
+    "steps": (lambda done: done.drop(Kind.RUN_STEPS, 1), "has 3 steps, 0 were told of"),
+    "a request": (lambda done: done.drop(Kind.DECISION_OPENED, 1), "was opened without an event"),
+    "an answer": (lambda done: done.drop(Kind.DECISION_ANSWERED, 1), "is answered without an event"),
+    "a message sent": (lambda done: done.drop(Kind.MESSAGE_SENT), "was sent without an event"),
+    "a message told": (lambda done: done.drop(Kind.MESSAGE_DELIVERED), "was handed over without an event"),
+}
+TWICE: dict[str, tuple[Callable[[Finished], None], str]] = {
+    "a task completed": (lambda done: done.double(Kind.TASK_COMPLETED, 1), "T-1 was completed twice"),
+    "a task claimed": (lambda done: done.double(Kind.TASK_CLAIMED, 1), "T-1 was claimed while in_progress"),
+    "a run opened": (lambda done: done.double(Kind.TASK_CLAIMED, 1), "was opened while its agent had run"),
+    "a run started": (lambda done: done.double(Kind.RUN_STARTED, 1), "was started while held"),
+    "a run ended": (lambda done: done.double(Kind.RUN_COMPLETED, 1), "ended twice"),
+    "steps told of": (lambda done: done.double(Kind.RUN_STEPS, 1), "were told of after"),
+    "an answer": (lambda done: done.double(Kind.DECISION_ANSWERED, 1), "was answered 2 times"),
+    "an answer told": (lambda done: done.double(Kind.DECISION_DELIVERED, 1), "reached life 1 2 times"),
+    "a message told": (lambda done: done.double(Kind.MESSAGE_DELIVERED, 1), "reached life 1 of run"),
+    "a message counted": (counted_thrice, "a turn was counted 3 times in 2 lives"),
+    "a call": (called_twice, "the call toolu_9 was done 2 times"),
+}
+ORDER: dict[str, tuple[Callable[[Finished], None], str]] = {
+    "a task before what it needs": (
+        lambda done: done.move_to_front(Kind.TASK_CLAIMED, 2, of=Kind.TASK_COMPLETED, of_task=1),
+        "T-2 was given out before T-1 was completed",
+    ),
+    "an answer told before it was given": (
+        lambda done: done.move_to_front(Kind.DECISION_DELIVERED, 1, of=Kind.DECISION_ANSWERED, of_task=1),
+        "was delivered before it was answered",
+    ),
+    "steps after the end": (
+        lambda done: done.move_to_front(Kind.RUN_COMPLETED, 1, of=Kind.DECISION_OPENED, of_task=1),
+        "and nobody had the run",
+    ),
+    "steps of a life that was over": (old_life_writes, "is of life 1, and life 2 had the run"),
+    "a life that ends the run of another": (
+        lambda done: done.change(Kind.RUN_COMPLETED, 2, lambda event: put(event, fence=1)),
+        "ended by life 1, and life 2 had it",
+    ),
+    "an answer told to a life that was over": (
+        lambda done: done.change(Kind.DECISION_DELIVERED, 1, lambda event: put(event, fence=9)),
+        "reached life 9, which did not have the run",
+    ),
+    "a start in a team that was stopped": (
+        lambda done: done.add_after(Kind.TASK_CLAIMED, 2, Kind.TEAM_STOPPED),
+        "was started in a team that did not work",
+    ),
+    "given back after the end": (
+        lambda done: done.add_after(Kind.RUN_COMPLETED, 1, Kind.RUN_RESUMABLE, reason="x"),
+        "was given back after its end",
+    ),
+    "an agent completes what no run of it has": (
+        lambda done: done.change(Kind.RUN_COMPLETED, 1, lambda event: setattr(event, "kind", Kind.RUN_FAILED.value)),
+        "T-1 was completed by an agent, and no run of it had been",
+    ),
+}
+ROWS: dict[str, tuple[Callable[[Finished], None], str]] = {
+    "no steps": (no_step, "was told of and is not there"),
+    "a fence that no life had": (set_run(1, fence=7), "has fence 7, its events say 1"),
+    "a run that failed": (set_run(1, status=RunStatus.FAILED.value), "is failed, its events say completed"),
+    "a run that nobody ended": (set_run(1, status=RunStatus.RUNNING.value), "by its events nobody has it"),
+    "a run with a lease": (set_run(1, lease_until=4e9), "has ended and has a lease"),
+    "a task that is open": (
+        lambda done: Task.objects.filter(pk=done.task(1).pk).update(status=TaskStatus.PENDING.value),
+        "T-1 is pending, its events say completed",
+    ),
+    "no task": (a_task_is_gone, "tells of T-2, which is not there"),
+    "no request": (lambda done: done.decision(1).delete(), "which is not there"),
+    "another answer": (
+        lambda done: Decision.objects.filter(pk=done.decision(1).pk).update(choice="deny"),
+        "was answered “allow” and says “deny”",
+    ),
+    "an open request": (
+        lambda done: Decision.objects.filter(pk=done.decision(1).pk).update(status=DecisionStatus.OPEN.value),
+        "is open, and the run that asks has ended",
+    ),
+    "an answer without effect": (
+        lambda done: Decision.objects.filter(pk=done.decision(1).pk).update(consumed_at=None),
+        "its effect never reached the transcript",
+    ),
+    "an answer that no life had": (
+        lambda done: Decision.objects.filter(pk=done.decision(1).pk).update(delivered_fence=None),
+        "was handed to no life",
+    ),
+    "no message": (lambda done: Message.objects.all().delete(), "tells of message"),
+    "tokens of the team": (lambda done: Team.objects.update(used_tokens=1), "tokens: the team says 1"),
+    "tokens of an agent": (lambda done: Agent.objects.update(used_tokens=10**9), "tokens: agent"),
+    "tokens of another task": (moved_tokens, "tokens: task"),
+    "cost of an agent": (lambda done: Agent.objects.update(used_usd=9), "cost: agent"),
+    "cost of a task": (lambda done: Task.objects.update(used_usd=9), "cost: task"),
+    "cost, by little": (
+        lambda done: Team.objects.update(used_usd=F("used_usd") + Decimal("0.00005")),
+        "cost: the team says",
+    ),
+    "no cost": (lambda done: CostReading.objects.filter(run=done.run(1)).delete(), "whose process reported no cost"),
+    "a message that was never said": (
+        lambda done: MessageUsage.objects.filter(run=done.run(2)).update(input_tokens=10**9),
+        "counted messages stand in no script",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("group", "name"),
+    [(group, name) for group, found in (("lost", LOG), ("twice", TWICE), ("order", ORDER), ("rows", ROWS)) for name in found],
+)
+def test_the_auditor_says_what_is_wrong(group: str, name: str) -> None:
+    corrupt, words = {"lost": LOG, "twice": TWICE, "order": ORDER, "rows": ROWS}[group][name]
+    done = Finished.make()
+    corrupt(done)
+    found = audit.audit().violations
+    assert any(words in line for line in found), found
+
+
+def test_where_rules_remove_the_oldest_nothing_is_said_of_them(settings: object) -> None:
+    settings.KEEP_EVENTS_DAYS = settings.KEEP_STEPS_DAYS = 30  # type: ignore[attr-defined]
+    done = Finished.make()
+    done.log()[0].delete()
+    no_step(done)
+    found = audit.audit()
+    assert (found.violations, found.cut) == ([], 1)
