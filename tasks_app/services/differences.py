@@ -2,22 +2,26 @@
 
 from itertools import takewhile
 
+from tasks_app.domain.commit_ids import commit_id
 from tasks_app.domain.text import clean, cut
 from tasks_app.services.snapshots import names_of, store_of
 from tasks_app.services.workspaces import run_git
 
 PATCH_LIMIT = 64_000
-DIFF = ("diff", "--no-color", "--raw", "--shortstat", "--patch")
+DIFF = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--raw", "--shortstat", "--patch")
 
 
 def diff(slug: str, old: str, new: str) -> dict[str, object]:
-    """Return {"files": [...], "summary": "3 files changed, …", "patch": text, "cut": bool} between two snapshots."""
+    """Return {"files": [...], "summary": "3 files changed, …", "patch": text, "cut": bool} between two snapshots.
+
+    Raises `Conflict` for what is no id of a commit; so does `differing`.
+    """
     if not old or not new:
         return {"files": [], "summary": "not available: git is not installed", "patch": "", "cut": False}
     with store_of(slug) as store:
         git = ["git", f"--git-dir={store}", "-c", "core.quotepath=off"]
         # one process: names, a line that sums up, and after an empty one the patch
-        lines = run_git([*git, *DIFF, old, new]).stdout.split("\n") if old != new else []
+        lines = run_git([*git, *DIFF, commit_id(old), commit_id(new)]).stdout.split("\n") if old != new else []
     names = [line.rpartition("\t")[2] for line in takewhile(lambda line: line.startswith(":"), lines)]
     summary, patch = "".join(lines[len(names) :][:1]).strip(), clean("\n".join(lines[len(names) + 2 :]))
     return {
@@ -33,6 +37,5 @@ def differing(slug: str, old: str, new: str) -> set[str]:
     if not old or not new or old == new:
         return set()
     with store_of(slug) as store:
-        return names_of(
-            run_git(["git", f"--git-dir={store}", "diff-tree", "-r", "-z", "--no-renames", "--name-only", old, new]).stdout
-        )
+        git = ["git", f"--git-dir={store}", "diff-tree", "-r", "-z", "--no-renames", "--ignore-submodules=all", "--name-only"]
+        return names_of(run_git([*git, commit_id(old), commit_id(new)]).stdout)

@@ -1,6 +1,6 @@
 """Snapshots of workspaces, in a git repository of our own: the team's own repository is never touched.
 
-What the workspace's own .gitignore names is in no snapshot.
+What the workspace's own .gitignore names is in no snapshot; files of repositories inside it are, their `.git` is not.
 """
 
 import fcntl
@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from tasks_app.domain.commit_ids import GONE, commit_id, is_commit_id
 from tasks_app.domain.errors import Conflict
 from tasks_app.domain.text import clean
 from tasks_app.runners import spelling
-from tasks_app.services import last_snapshot
+from tasks_app.services import last_snapshot, nested
 from tasks_app.services.workspaces import root, run_git
 
 STORE = "snapshots.git"
@@ -31,7 +32,13 @@ IDENTITY = (
     "commit.gpgsign=false",
     "-c",
     "core.hooksPath=/dev/null",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "submodule.recurse=false",
 )
+
+CHANGES = ("diff", "--no-renames", "--name-status", "--ignore-submodules=all", "-z")
 
 _held = threading.local()
 
@@ -84,7 +91,7 @@ def take(slug: str, workspace: str) -> str:
     """
     with store_of(slug) as store:
         git = _git(store, workspace)
-        if run_git([*git, "add", "-A", "--", "."]).returncode:
+        if not nested.add(git, store):
             return ""
         last = last_snapshot.read(store)
         if last and last.left == last_snapshot.index(store):
@@ -132,7 +139,7 @@ def restore(slug: str, workspace: str, snapshot_id: str, files: Iterable[str]) -
         return []
     with store_of(slug) as store:
         git = _git(store, workspace)
-        there = names_of(run_git([*git, "ls-tree", "-r", "-z", "--name-only", "--full-tree", snapshot_id]).stdout)
+        there = _files(git, commit_id(snapshot_id))
         if spelling.ignored_in(Path(workspace).resolve()):  # else README.md, written to as readme.md, would be removed as new
             wanted = sorted({name if name in there else spelling.like(name, there) for name in wanted})
         absent = [name for name in wanted if name not in there]
@@ -147,6 +154,12 @@ def _check_out(git: Sequence[str], snapshot_id: str, files: Iterable[str]) -> su
     """Write these files, and no pattern that they may look like, as they are in a snapshot."""
     command = [*git, "--literal-pathspecs", "checkout", "--quiet", snapshot_id, "--pathspec-from-file=-", "--pathspec-file-nul"]
     return run_git(command, stdin="\0".join(files))
+
+
+def _files(git: Sequence[str], snapshot_id: str) -> set[str]:
+    """The files of a snapshot. A repository inside, which older snapshots name but do not hold, is none."""
+    listed = names_of(run_git([*git, "ls-tree", "-r", "-z", "--full-tree", snapshot_id]).stdout)
+    return {entry.partition("\t")[2] for entry in listed if not entry.startswith(nested.GITLINK)}
 
 
 def names_of(listed: str) -> set[str]:
@@ -164,7 +177,7 @@ def _removed(path: Path) -> bool:
 def tree(slug: str, snapshot_id: str) -> str:
     """Return what names the files of a snapshot: equal for equal files."""
     with store_of(slug) as store:
-        return run_git(["git", f"--git-dir={store}", "rev-parse", f"{snapshot_id}^{{tree}}"]).stdout.strip()
+        return run_git(["git", f"--git-dir={store}", "rev-parse", f"{commit_id(snapshot_id)}^{{tree}}"]).stdout.strip()
 
 
 def changed(slug: str, old: str, new: str) -> list[tuple[str, str]]:
@@ -174,9 +187,9 @@ def changed(slug: str, old: str, new: str) -> list[tuple[str, str]]:
 
 
 def _changed(store: Path, old: str, new: str) -> list[tuple[str, str]]:
-    done = run_git(["git", f"--git-dir={store}", "diff", "--no-renames", "--name-status", "-z", old, new])
+    done = run_git(["git", f"--git-dir={store}", *CHANGES, commit_id(old), commit_id(new)])
     if done.returncode:
-        raise Conflict("The snapshot of the files is damaged or gone; nothing was changed.")
+        raise Conflict(GONE)
     return _statuses(done.stdout)
 
 
@@ -205,7 +218,7 @@ def _unlink(base: Path, name: str) -> None:
     """Remove a file, and the folders that it leaves empty."""
     target = base / name
     if not target.is_symlink() and target.is_dir():
-        return  # a repository of its own: no snapshot holds its files
+        return  # somebody has put a folder there meanwhile
     target.unlink(missing_ok=True)
     for folder in target.parents:
         if folder == base or any(folder.iterdir()):
@@ -215,10 +228,11 @@ def _unlink(base: Path, name: str) -> None:
 
 def holds(slug: str, snapshot_id: str) -> bool:
     """Whether the team's snapshots have this one whole."""
+    if not is_commit_id(snapshot_id):
+        return False
     with store_of(slug) as store:
-        return (
-            run_git(["git", f"--git-dir={store}", "rev-parse", "--quiet", "--verify", f"{snapshot_id}^{{tree}}"]).returncode == 0
-        )
+        git = ["git", f"--git-dir={store}"]
+        return run_git([*git, "rev-parse", "--quiet", "--verify", f"{snapshot_id}^{{tree}}"]).returncode == 0
 
 
 def changes(slug: str, workspace: str, snapshot_id: str) -> list[tuple[str, str]]:
@@ -226,15 +240,15 @@ def changes(slug: str, workspace: str, snapshot_id: str) -> list[tuple[str, str]
     words = {"A": "removed", "D": "back"}
     with store_of(slug) as store:
         git = _git(store, workspace)
-        if run_git([*git, "add", "-A", "--", "."]).returncode:
+        if not nested.add(git, store):
             return []
-        listed = run_git([*git, "diff", "--cached", "--no-renames", "--name-status", "-z", snapshot_id]).stdout
+        listed = run_git([*git, *CHANGES, "--cached", commit_id(snapshot_id)]).stdout
     return [(words.get(letter, "changed"), clean(path)) for letter, path in _statuses(listed)]
 
 
 def mixed(slug: str, snapshot_id: str, other: str, workspace: str, files: Sequence[str]) -> str:
     """Make a snapshot: `snapshot_id` with these files as they are in `other` (absent there: gone). Returns its id or ""."""
-    base = Path(workspace).resolve()
+    base, snapshot_id, other = Path(workspace).resolve(), commit_id(snapshot_id), commit_id(other)
     with store_of(slug) as store:
         git = _git(store, base)
         if run_git([*git, "read-tree", "--reset", snapshot_id]).returncode:
@@ -269,7 +283,7 @@ def put_back(slug: str, workspace: str, *, due: Callable[[], str], done: Callabl
         if not wanted:
             return True
         git = _git(store, workspace)
-        if run_git([*git, "add", "-A", "--", "."]).returncode or run_git([*git, "read-tree", "--reset", "-u", wanted]).returncode:
+        if not nested.add(git, store) or run_git([*git, "read-tree", "--reset", "-u", commit_id(wanted)]).returncode:
             return False
         done(wanted)
         return True

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks_app.services import last_snapshot, pruning, snapshots
+from tasks_app.services import last_snapshot, nested, pruning, snapshots
 from tasks_app.services.workspaces import run_git
 from tests.services import world
 
@@ -84,7 +84,8 @@ def test_git_is_called_once_when_nothing_has_changed(work, monkeypatch):
     a_while_ago(work)
     take(work)
     called = []
-    monkeypatch.setattr(snapshots, "run_git", lambda command, **more: called.append(command) or run_git(command, **more))
+    for module in (nested, snapshots):
+        monkeypatch.setattr(module, "run_git", lambda command, **more: called.append(command) or run_git(command, **more))
     take(work)
     assert [command[-4:] for command in called] == [["add", "-A", "--", "."]]
 
