@@ -1,15 +1,19 @@
 """A workspace as git bundles: its snapshots, and the repository of a team that has one; written to files and read again."""
 
-import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.team_file import REPOSITORY, SNAPSHOTS, refuse
-from tasks_app.services import snapshots, workspaces
+from tasks_app.services import own_repository, snapshots, workspaces
 
 REFS = f"{snapshots.REFS}*"
+FETCH = (
+    *("-c", "transfer.fsckObjects=true", "-c", "fetch.unpackLimit=1"),  # 1: kept packed, as small as it came
+    *("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance", "--no-write-fetch-head", "--"),
+)
 
 
 def keep(slug: str, workspace: str, folder: Path) -> tuple[str, list[str]]:
@@ -24,21 +28,8 @@ def keep(slug: str, workspace: str, folder: Path) -> tuple[str, list[str]]:
         done = _git(store, "bundle", "create", "--quiet", str(folder / Path(SNAPSHOTS).name), "--glob=" + REFS)
     if done.returncode:
         return "", []
-    return head, [SNAPSHOTS, *([REPOSITORY] if _keep_repository(Path(workspace), folder) else [])]
-
-
-def branch(workspace: str) -> str:
-    """Return the branch that the team's own repository is on; "" where it has none."""
-    found = workspaces.run_git(["git", "-C", workspace, "symbolic-ref", "--short", "-q", "HEAD"]).stdout.strip()
-    return found if (Path(workspace) / ".git").is_dir() and re.fullmatch(r"\w[\w./-]{0,199}", found) else ""
-
-
-def _keep_repository(work: Path, folder: Path) -> bool:
-    """The team's own repository; one without a commit has nothing to keep."""
-    if not (work / ".git").is_dir():
-        return False
-    target = str(folder / Path(REPOSITORY).name)
-    return workspaces.run_git(["git", "-C", str(work), "bundle", "create", "--quiet", target, "--all"]).returncode == 0
+    own = own_repository.bundle(workspace, folder / Path(REPOSITORY).name)
+    return head, [SNAPSHOTS, *([REPOSITORY] if own else [])]
 
 
 def put_back(slug: str, folder: Path, *, head: str, branch: str) -> None:
@@ -52,15 +43,17 @@ def put_back(slug: str, folder: Path, *, head: str, branch: str) -> None:
     if not kept.is_file():
         return
     with snapshots.store_of(slug) as store:
-        fetched = _git(store, "-c", "transfer.fsckObjects=true", "fetch", "--quiet", str(kept), f"{REFS}:{REFS}")
+        fetched = _git(store, *FETCH, str(kept), f"{REFS}:{REFS}", env=workspaces.READS_FILES)
         _must(fetched, SNAPSHOTS)
         if head:
             _check_out(store, work, head)
 
 
 def _clone(bundle: Path, work: Path, branch: str) -> None:
-    on = ["--branch", branch] if branch else []
-    _must(workspaces.run_git(["git", "clone", "--quiet", "--no-checkout", *on, "--", str(bundle), str(work)]), REPOSITORY)
+    there = branch and workspaces.run_git(["git", "bundle", "list-heads", str(bundle), f"refs/heads/{branch}"]).stdout
+    on = ["--branch", branch] if there else []
+    clone = ["git", "clone", "--quiet", "--no-checkout", "--no-recurse-submodules", *on, "--", str(bundle), str(work)]
+    _must(workspaces.run_git(clone, env=workspaces.READS_FILES), REPOSITORY)
     workspaces.run_git(["git", "-C", str(work), "remote", "remove", "origin"])
     _must(workspaces.run_git(["git", "-C", str(work), "reset", "--quiet"]), REPOSITORY)
 
@@ -70,13 +63,12 @@ def _check_out(store: Path, work: Path, head: str) -> None:
     place = [f"--work-tree={work}", "-C", str(work)]
     try:
         for words in (["read-tree", f"{head}^{{tree}}"], ["checkout-index", "--all", "--force"]):
-            _must(_git(store, *place, *words, index=index), SNAPSHOTS)
+            _must(_git(store, *place, *words, env={"GIT_INDEX_FILE": str(index)}), SNAPSHOTS)
     finally:
         index.unlink(missing_ok=True)
 
 
-def _git(store: Path, *words: str, index: Path | None = None) -> subprocess.CompletedProcess[str]:
-    env = {"GIT_INDEX_FILE": str(index)} if index else {}
+def _git(store: Path, *words: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     return workspaces.run_git(["git", f"--git-dir={store}", *words], env=env)
 
 

@@ -17,7 +17,7 @@ from tasks_app.domain.leases import NEVER
 from tasks_app.domain.statuses import DecisionStatus, Reason, RunStatus
 from tasks_app.domain.team_file import BLOB, FORMAT, MANIFEST, ROWS, VERSION, Manifest, Member
 from tasks_app.models import Agent, Checkpoint, ContextBlob, ContextChunk, Decision, Run, Team, TeamAccess, TranscriptEntry
-from tasks_app.services import bundles, clock
+from tasks_app.services import bundles, clock, own_repository
 from tasks_app.services.moments import one_moment
 from tasks_app.services.team_tables import TABLES, TEAM, TRANSCRIPTS, Table, line, pack
 
@@ -57,7 +57,7 @@ def _manifest(team: Team, members: dict[str, Member], head: str) -> Manifest:
         team=team.name,
         slug=team.slug,
         head=head,
-        branch=bundles.branch(team.workspace),
+        branch=own_repository.branch(team.workspace),
         members=members,
     )
 

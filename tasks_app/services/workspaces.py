@@ -14,6 +14,18 @@ from django.conf import settings
 from tasks_app.domain.errors import Conflict, Invalid
 
 GIT_TIMEOUT_S = 120
+ALONE = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C.UTF-8",
+}
+READS_FILES = {"GIT_ALLOW_PROTOCOL": "file"}
+"""For a clone of a folder, or what comes from a bundle."""
 SKIPPED = (".git", ".venv", "node_modules", "__pycache__")
 
 
@@ -112,7 +124,7 @@ def _copy(folder: Path, work: Path) -> None:
 def _clone(folder: Path, work: Path, ref: str | None, slug: str) -> None:
     if ref and not re.fullmatch(r"[\w][\w./-]*", ref):
         raise Invalid(f"“{ref}” is not a branch, tag or commit.", field="workspace.ref")
-    done = run_git(["git", "clone", "--quiet", "--no-hardlinks", "--", str(folder), str(work)])
+    done = run_git(["git", "clone", "--quiet", "--no-hardlinks", "--", str(folder), str(work)], env=READS_FILES)
     if done.returncode == 0:
         done = run_git(["git", "-C", str(work), "checkout", "--quiet", "-b", f"crewdesk/{slug}", *([ref] if ref else [])])
     if done.returncode:
@@ -136,14 +148,11 @@ def _has_developer_tools() -> bool:
 def run_git(
     command: list[str], *, stdin: str | None = None, timeout_s: float = GIT_TIMEOUT_S, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run git without any configuration but ours; code 127 where it is not there or takes too long."""
-    clean_env = {
-        "PATH": os.environ.get("PATH", ""),
-        "HOME": str(settings.HOME),
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "LC_ALL": "C.UTF-8",
-        **(env or {}),
-    }
+    """Run git without any configuration but ours; code 127 where it is not there or takes too long.
+
+    It speaks to no other repository, nor fetches what one lacks, unless `env` says so (`READS_FILES`).
+    """
+    clean_env = {"PATH": os.environ.get("PATH", ""), "HOME": str(settings.HOME), **ALONE, **(env or {})}
     if command[0] == "git" and not has_git():
         return subprocess.CompletedProcess(command, 127, "", "git is not installed")
     try:

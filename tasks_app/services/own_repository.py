@@ -1,0 +1,148 @@
+"""The team's own repository as a bundle, made without git ever running on what an agent can write.
+
+Its `.git` may hold settings that name commands, links that lead elsewhere, and the places of other repositories (`alternates`)
+whose objects are not the team's. So its branches, tags and objects are copied, regular files only, into one that has none of it.
+"""
+
+import logging
+import os
+import re
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tasks_app.domain.team_file import MOST_BYTES
+from tasks_app.services.workspaces import run_git
+
+logger = logging.getLogger(__name__)
+_REST: Final = "[0-9a-f]{38}(?:[0-9a-f]{24})?"  # of an id, SHA-1 or SHA-256
+FILES: Final = re.compile(
+    rf"HEAD|packed-refs|refs/.+|objects/[0-9a-f]{{2}}/{_REST}|objects/pack/pack-[0-9a-f]{{2}}{_REST}\.(?:pack|idx)"
+)
+FOLDERS: Final = re.compile(r"refs(?:/.+)?|objects(?:/(?:[0-9a-f]{2}|pack))?")
+DEEPEST: Final = 32
+MOST_FILES: Final = 1_000_000
+MOST_REF: Final = 4096
+MOST_PACKED_REFS: Final = 64 * 2**20
+BLOCK: Final = 2**20
+FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe would be waited for
+CONFIG: Final = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
+CONFIG_SHA256: Final = "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = sha256\n"
+MOST: Final = {"HEAD": MOST_REF, "refs": MOST_REF, "packed-refs": MOST_PACKED_REFS}
+BRANCH: Final = re.compile(rb"ref: refs/heads/(\w[\w./-]{0,199})\n?")
+NO_COMMIT: Final = "empty bundle"
+NOT_KEPT: Final = "the repository of %s is left out of the export: %s"
+
+
+class _TooMuch(Exception):
+    """More than an honest repository has, or than the disk has room for."""
+
+
+@dataclass
+class _Room:
+    """What may still be copied."""
+
+    size: int
+    files: int = MOST_FILES
+
+    def take(self, size: int) -> None:
+        self.size -= size
+        self.files -= 1
+        if self.size < 0 or self.files < 0:
+            raise _TooMuch("it is too large, or the disk too full")
+
+
+def branch(workspace: str) -> str:
+    """Return the branch that the team's own repository is on; "" where it has none."""
+    try:
+        with _own(workspace) as own, _regular("HEAD", own) as head:
+            found = BRANCH.fullmatch(os.read(head, MOST_REF))
+    except OSError:
+        return ""
+    return found[1].decode() if found else ""
+
+
+def bundle(workspace: str, target: Path) -> bool:
+    """Write the team's own repository to a bundle; returns whether it has one, with a commit, that is whole in itself.
+
+    One that borrows objects from another, or got only a part of its history, is left out, and the log says so.
+    """
+    if not os.path.lexists(Path(workspace) / ".git"):
+        return False
+    copy = target.with_suffix(".git")
+    try:
+        _copy_repository(workspace, copy)
+        done = run_git(["git", f"--git-dir={copy}", "bundle", "create", "--quiet", str(target), "--all"])
+    except (OSError, _TooMuch) as error:
+        logger.warning(NOT_KEPT, workspace, error)
+        return False
+    finally:
+        shutil.rmtree(copy, ignore_errors=True)
+    if done.returncode and NO_COMMIT not in done.stderr:
+        logger.warning(NOT_KEPT, workspace, done.stderr.strip()[:200])
+    return done.returncode == 0
+
+
+def _copy_repository(workspace: str, copy: Path) -> None:
+    for folder in ("objects", "refs"):
+        (copy / folder).mkdir(parents=True)
+    room = _Room(min(MOST_BYTES, shutil.disk_usage(copy).free // 2))  # the bundle needs as much again
+    with _own(workspace) as own:
+        _copy(own, "", copy, room)
+    sha256 = next(copy.glob(f"objects/??/{'?' * 62}"), None) or next(copy.glob(f"objects/pack/pack-{'?' * 64}.idx"), None)
+    (copy / "config").write_text(CONFIG_SHA256 if sha256 else CONFIG)
+
+
+def _copy(folder: int, path: str, copy: Path, room: _Room) -> None:
+    """Copy what git needs out of an open folder, which stands at `path` in the repository."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            name = path + entry.name
+            if FOLDERS.fullmatch(name) and name.count("/") < DEEPEST and entry.is_dir(follow_symlinks=False):
+                room.take(0)
+                (copy / name).mkdir(exist_ok=True)
+                with _opened(entry.name, FOLDER, folder) as inner:
+                    _copy(inner, f"{name}/", copy, room)
+            elif FILES.fullmatch(name) and entry.is_file(follow_symlinks=False):
+                with _regular(entry.name, folder) as source:
+                    _copy_file(source, copy / name, room, MOST.get(name.partition("/")[0], MOST_BYTES))
+
+
+def _copy_file(source: int, target: Path, room: _Room, most: int) -> None:
+    left = os.fstat(source).st_size  # it may grow while it is read
+    if left > most:
+        raise _TooMuch(f"{target.name} is too large")
+    room.take(left)
+    with target.open("wb") as out:
+        while left > 0 and (part := os.read(source, min(BLOCK, left))):
+            left -= out.write(part)
+
+
+@contextmanager
+def _own(workspace: str) -> Iterator[int]:
+    """The open `.git` of a workspace. Raises `OSError` where it is no folder; a link to one is none."""
+    with _opened(workspace, os.O_RDONLY | os.O_DIRECTORY) as base, _opened(".git", FOLDER, base) as own:
+        yield own
+
+
+@contextmanager
+def _regular(name: str, folder: int) -> Iterator[int]:
+    """An open file. Raises `OSError` for all else, also where it took the file's place a moment ago."""
+    with _opened(name, FILE, folder) as found:
+        if not stat.S_ISREG(os.fstat(found).st_mode):
+            raise OSError(f"{name} is no regular file")
+        yield found
+
+
+@contextmanager
+def _opened(name: str, flags: int, folder: int | None = None) -> Iterator[int]:
+    found = os.open(name, flags, dir_fd=folder)
+    try:
+        yield found
+    finally:
+        os.close(found)
