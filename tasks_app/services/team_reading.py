@@ -27,6 +27,7 @@ from tasks_app.domain.team_file import (
     read_manifest,
     refuse,
 )
+from tasks_app.services import team_snapshots
 from tasks_app.services.team_tables import ALL, TABLES, TEAM, TRANSCRIPTS, Table, missing, unpack
 
 BLOCK = 2**20
@@ -144,6 +145,8 @@ def _row(table: Table, raw: bytes, path: str, number: int) -> Row:
         except (ValueError, RecursionError) as wrong:
             words = str(wrong) if not isinstance(wrong, json.JSONDecodeError) else "It is no JSON."
             raise refuse(words, path=f"{path}: {name}", line=number) from None
+    if place := team_snapshots.misnamed(table.name, row):
+        raise refuse(team_snapshots.WRONG, path=f"{path}: {place}", line=number)
     return row
 
 

@@ -126,7 +126,7 @@ def _clone(folder: Path, work: Path, ref: str | None, slug: str) -> None:
         raise Invalid(f"“{ref}” is not a branch, tag or commit.", field="workspace.ref")
     done = run_git(["git", "clone", "--quiet", "--no-hardlinks", "--", str(folder), str(work)], env=READS_FILES)
     if done.returncode == 0:
-        done = run_git(["git", "-C", str(work), "checkout", "--quiet", "-b", f"crewdesk/{slug}", *([ref] if ref else [])])
+        done = run_git(["git", "-C", str(work), "checkout", "--quiet", "-b", f"crewdesk/{slug}", *([ref, "--"] if ref else [])])
     if done.returncode:
         raise Invalid(f"The repository cannot be cloned: {done.stderr.strip()[:300]}", field="workspace.path")
 
