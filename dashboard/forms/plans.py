@@ -2,16 +2,18 @@
 
 import contextlib
 import hashlib
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from django.conf import settings
 from django.http import HttpRequest
 
 from dashboard.forms import limits
 from tasks_app.domain import plan as plans
 from tasks_app.domain import plan_lines
-from tasks_app.domain.errors import Invalid, Problem, TooLarge
+from tasks_app.domain.errors import Forbidden, Invalid, Problem, TooLarge
 from tasks_app.domain.plan_model import Plan
 from tasks_app.domain.text import clean
 from tasks_app.management import plan_files
@@ -20,7 +22,8 @@ from tasks_app.services.teams import Source
 from tasks_app.task_types import registry
 
 MAX_PLAN = 1_000_000
-
+EXAMPLE = Path(settings.BASE_DIR) / "examples" / "billing" / "plan.yaml"
+"""It comes with Crewdesk, so everybody may start it with the files that lie beside it."""
 
 NAMED: Mapping[str, tuple[tuple[str, ...], str]] = {
     "workspace.path": (("workspace", "path"), "Correct it or the folder of the plan, or leave it out for a new, empty folder."),
@@ -74,12 +77,39 @@ def _lines(text: str) -> str:
     return clean(text).replace("\r\n", "\n")
 
 
-def check(given: Given) -> tuple[Plan, Source]:
-    """Return the plan and its source; raises `Invalid` naming every problem at once."""
+def check(given: Given, *, anywhere: bool) -> tuple[Plan, Source]:
+    """Return the plan and its source; raises `Invalid` naming every problem at once.
+
+    Without `anywhere` (an administrator's right) nothing of this machine is looked at but what lies beside the example: whoever
+    else names a folder or a file gets `Forbidden`.
+    """
     plan = limits.applied(plans.parse(given.text, known_types=registry.PLANNED, source="The plan"), given.limits)
+    if not anywhere:
+        _must_name_nothing(plan, given)
     base = _folder(given.base)
     with _where_it_stands(given):
         return plan, Source(given.text, base, plan_files.script_of(plan, base))
+
+
+def _must_name_nothing(plan: Plan, given: Given) -> None:
+    """Before the disk is touched: else the answer would tell what there is, and a script's errors what is in it."""
+    if given.base == str(EXAMPLE.parent):
+        space = plan.workspace
+        beside = [path for path in (space.path, plan.rehearsal) if path]
+        if all(_inside(path, EXAMPLE.parent) for path in beside) and (space.mode == "copy" or not space.path):
+            return
+    elif given.base:
+        words = "Only an administrator may name a folder of this machine. Leave the field empty."
+        raise Forbidden(words, field="base")
+    named = [word for word, path in (("workspace", plan.workspace.path), ("rehearsal", plan.rehearsal)) if path]
+    if named:
+        what = "a folder" if named[0] == "workspace" else "a file"
+        then = "the team gets a new one" if named[0] == "workspace" else "the built-in script is played"
+        raise Forbidden(f"Only an administrator may name {what} of this machine. Leave out `{named[0]}`: {then}.")
+
+
+def _inside(path: str, folder: Path) -> bool:
+    return Path(os.path.normpath(folder / path)).is_relative_to(folder)
 
 
 def check_workspace(plan: Plan, source: Source, given: Given) -> None:

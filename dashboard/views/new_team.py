@@ -11,14 +11,14 @@ from django.shortcuts import redirect
 
 from dashboard.forms import limits
 from dashboard.forms import plans as forms
-from dashboard.forms.plans import Given
+from dashboard.forms.plans import EXAMPLE, Given
 from dashboard.http import post_only, shows
 from dashboard.idempotency import key_of
 from dashboard.panels.graph import Node, drawing
 from dashboard.views.page import Page
 from tasks_app.domain import criteria, graph, layers
 from tasks_app.domain import plan as plans
-from tasks_app.domain.errors import DomainError, Forbidden, Invalid
+from tasks_app.domain.errors import DomainError, Invalid
 from tasks_app.domain.estimate import Total
 from tasks_app.domain.plan_model import Plan, Task
 from tasks_app.domain.task_review import Finding
@@ -28,7 +28,6 @@ from tasks_app.services import actions, judges
 
 AT_FIELDS = ("file", "base", "rehearsal", *limits.FIELDS)
 """Fields of the form at which the page says what is wrong with them; what is wrong with the plan stands in a table."""
-EXAMPLE = Path(settings.BASE_DIR) / "examples" / "billing" / "plan.yaml"
 
 
 @dataclass(frozen=True)
@@ -67,11 +66,7 @@ def create(request: HttpRequest) -> HttpResponse:
     given = forms.typed(request)
     try:
         given = forms.chosen(request, given)
-        plan, source = forms.check(given)
-        if plan.workspace.path and not page.viewer.superuser:
-            raise Forbidden(
-                "Only an administrator may name a folder of this machine. Leave out `workspace`: the team gets a new one."
-            )
+        plan, source = forms.check(given, anywhere=page.viewer.superuser)
         judges.must_exist(plan)
         forms.check_workspace(plan, source, given)
         if not given.rehearsal and _must_rehearse():

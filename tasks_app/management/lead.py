@@ -14,6 +14,7 @@ from tasks_app.domain import plan_lines
 from tasks_app.domain.errors import Invalid, Problem
 from tasks_app.domain.plan_lines import Document, dotted
 from tasks_app.domain.statuses import DecisionKind
+from tasks_app.management import small_files
 
 ACTOR = "user:lead (scripted)"
 Seconds = Annotated[float, Field(ge=0, le=86_400)]
@@ -203,10 +204,7 @@ def _picked(picks: Sequence[str], options: Any) -> str:
 
 
 def _file(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise Invalid(f"The lead file {path} cannot be read: {error.strerror or error}.", field="lead") from None
+    return small_files.read(path, what="lead file", field="lead").decode("utf-8", "replace")
 
 
 def _problem(loc: tuple[int | str, ...], message: str, kind: str, document: Document) -> Problem:

@@ -10,6 +10,7 @@ from tasks_app.domain import plan as plans
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.plan_model import Plan
 from tasks_app.execution import db
+from tasks_app.management import small_files
 from tasks_app.rehearsal import scripts
 from tasks_app.services import actions, idempotency, teams
 from tasks_app.services.teams import Source
@@ -21,10 +22,7 @@ def read(path: Path, *, name: str = "") -> tuple[Plan, Source]:
 
     Raises `Invalid` that names every problem of the plan, or of the rehearsal script that it names.
     """
-    try:
-        text = path.read_bytes()
-    except OSError as error:
-        raise Invalid(f"The plan {path} cannot be read: {error.strerror or error}.", field="plan") from None
+    text = small_files.read(path, what="plan", field="plan")
     plan = plans.parse(text, known_types=registry.PLANNED, source=path.name)
     if name:
         plan = plan.model_copy(update={"team": name})
@@ -39,10 +37,7 @@ def script_of(plan: Plan, base: Path) -> str:
     path = (base / plan.rehearsal).resolve()
     if not path.is_relative_to(base):
         raise Invalid(f"The script {plan.rehearsal} does not lie beside the plan.", field="rehearsal")
-    try:
-        text = path.read_text("utf-8-sig", "replace")
-    except OSError as error:
-        raise Invalid(f"The script {path} cannot be read: {error.strerror or error}.", field="rehearsal") from None
+    text = small_files.read(path, what="script", field="rehearsal").decode("utf-8-sig", "replace").replace("\r\n", "\n")
     scripts.load(text)
     return text
 
