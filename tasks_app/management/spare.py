@@ -12,6 +12,11 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+from tasks_app import own_memory
+
+if __name__ == "__main__":
+    own_memory.keep_private()  # before what takes long to load
+
 import django
 import psutil
 

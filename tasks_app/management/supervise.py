@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tasks_app import own_memory
 from tasks_app.management import processes, watchdog
 from tasks_app.management.service import Service
 from tasks_app.management.spare import Spare
@@ -191,7 +192,8 @@ class Supervisor:
     def _start_watchdog(self) -> subprocess.Popen[bytes]:
         argv = [sys.executable, "-m", watchdog.__name__, str(self.home), str(self.socket or "")]
         cwd = Path(__file__).resolve().parents[2]
-        return subprocess.Popen(argv, stdin=subprocess.PIPE, cwd=cwd, start_new_session=True, stdout=subprocess.DEVNULL)
+        env = own_memory.plain_environment()
+        return subprocess.Popen(argv, stdin=subprocess.PIPE, cwd=cwd, env=env, start_new_session=True, stdout=subprocess.DEVNULL)
 
     def _write(self, line: str) -> None:
         if self._watchdog is None or self._watchdog.stdin is None:

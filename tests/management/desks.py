@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import psutil
@@ -39,13 +39,21 @@ def wait_for(what: Callable[[], object], *, seconds: float) -> float:
 class RunningDesk:
     """One `up` with its output in a file."""
 
-    def __init__(self, home: Path, port: int, *arguments: str, env: dict[str, str] | None = None, fresh: bool = False) -> None:
-        """`fresh`: on a home that nobody has used; else its database is migrated already."""
+    def __init__(
+        self,
+        home: Path,
+        port: int,
+        *arguments: str,
+        env: dict[str, str] | None = None,
+        fresh: bool = False,
+        before: Sequence[str] = (),
+    ) -> None:
+        """`fresh`: on a home that nobody has used; else its database is migrated already. `before`: words that start the command."""
         self.home, self.port = home, port
         self.output = home.with_suffix(".out")
         if not fresh and "DATABASE_URL" not in (env or {}):
             prepared.home(home)
-        argv = [sys.executable, "manage.py", "up", "--no-browser", "--port", str(port), *arguments]
+        argv = [*before, sys.executable, "manage.py", "up", "--no-browser", "--port", str(port), *arguments]
         clean = {name: value for name, value in os.environ.items() if name not in {"REDIS_URL", "DATABASE_URL"}}
         with self.output.open("wb") as file:
             self.process = subprocess.Popen(

@@ -9,6 +9,11 @@ from pytest_django import Settings
 from tasks_app import checks
 
 
+@pytest.fixture(autouse=True)
+def _not_as_the_tests_want_it(settings: Settings) -> None:
+    settings.INSPECTABLE = False  # tests/conftest.py: true for whoever is not root
+
+
 def codes() -> list[str]:
     return [str(message.id).removeprefix("crewdesk.") for message in checks.crewdesk(None)]
 
@@ -49,6 +54,7 @@ def test_a_home_that_cannot_be_written_is_refused(settings: Settings) -> None:
         ({"ONCALL_URL": "http://127.0.0.1:9/secret"}, ["E008"]),
         ({"ONCALL_URL": "https://hooks.example.org/secret"}, []),
         ({"WORKER_SLOTS": 500_000}, ["W003"]),
+        ({"INSPECTABLE": True}, ["W004"]),
     ],
 )
 def test_each_misconfiguration_has_its_code(settings: Settings, changes: dict[str, Any], expected: list[str]) -> None:

@@ -22,6 +22,8 @@ ALLOWED = frozenset(
 )
 ALLOWED_PREFIXES = ("ANTHROPIC_", "CLAUDE_", "LC_", "DISABLE_")
 SET_BY_SDK = ("CLAUDE_CODE_ENTRYPOINT", "CLAUDE_AGENT_SDK_VERSION", "CLAUDE_CODE_SDK_READS_SESSION_STATE", "PWD")
+FOR_STARTER = ("CREWDESK_WATCHDOG", "LD_LIBRARY_PATH")
+"""What the starter and its Python go by of the worker's environment."""
 QUIET = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "DISABLE_TELEMETRY": "1",
@@ -79,8 +81,8 @@ def bundled_cli() -> str:
 def prepare(env: Mapping[str, str], *, run_id: str, fence: int, home: Path, nth: int = 1, cli: str | None = None) -> Launch:
     """Make the private folder of a run and return how to start its `nth` process.
 
-    `env` is the agent's whole environment; HOME, CLAUDE_CONFIG_DIR and TMPDIR are set to `home`. The worker's own
-    variables reach the starter only (the SDK passes them all) and are dropped by it.
+    `env` is the agent's whole environment; HOME, CLAUDE_CONFIG_DIR and TMPDIR are set to `home`. The SDK passes the worker's own
+    variables on: they are emptied, for other agents may look into the starter, which drops them.
     """
     temporary = home / "tmp"
     for folder in (home, home / ".claude", temporary):
@@ -104,4 +106,5 @@ def prepare(env: Mapping[str, str], *, run_id: str, fence: int, home: Path, nth:
         "CREWDESK_PYTHON": sys.executable,
         "CREWDESK_STARTER": str(STARTER),
     }
-    return Launch(SCRIPT, {**agent_env, **orders}, pidfile)
+    emptied = dict.fromkeys(os.environ.keys() - {*SET_BY_SDK, *FOR_STARTER}, "")
+    return Launch(SCRIPT, {**emptied, **agent_env, **orders}, pidfile)
