@@ -4,6 +4,7 @@ import os
 from importlib import import_module
 
 from channels.routing import ProtocolTypeRouter
+from django.conf import settings
 from django.core.asgi import get_asgi_application
 
 from tasks_app import own_memory
@@ -15,12 +16,15 @@ with uncollected():
     django = get_asgi_application()  # loads the apps: what follows imports models
     import_module("dashboard.urls")  # the pages: else the first visitor waits for them, and the collector looks through them
 
-from dashboard import open_files
+from dashboard import open_files, spooling
+from dashboard.forwarded import Forwarded
 from dashboard.live import shutdown
 from dashboard.routing import websocket
 from dashboard.underway import Underway
+from dashboard.uploads import Bounded
 
 open_files.allow_many()
-pages = Underway(django)
+spooling.bound()
+pages = Underway(Forwarded(Bounded(django), settings.PROXIES))
 shutdown.watch(pages)
 application = ProtocolTypeRouter({"http": pages, "websocket": websocket, "lifespan": shutdown.lifespan})

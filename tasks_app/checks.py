@@ -93,6 +93,13 @@ def _exposure() -> Iterator[CheckMessage]:
             hint="Put a proxy that ends TLS in front and set CREWDESK_HTTPS=1.",
             id="crewdesk.W002",
         )
+    if settings.HTTPS and not settings.PROXIES:
+        yield Warning(
+            "CREWDESK_HTTPS says that a proxy stands in front, CREWDESK_PROXY does not say which: everybody seems to come from "
+            "its address, and wrong passwords of one person lock a name for all.",
+            hint="Have the proxy set X-Forwarded-For to the client's address, and name the proxy in CREWDESK_PROXY.",
+            id="crewdesk.W005",
+        )
 
 
 def _oncall() -> Iterator[CheckMessage]:

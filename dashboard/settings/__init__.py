@@ -23,6 +23,7 @@ INSPECTABLE = env.flag("CREWDESK_INSPECTABLE", default=False)  # tasks_app/own_m
 SECRET_KEY = env.secret_key(HOME)
 ALLOWED_HOSTS = env.words("CREWDESK_HOSTS", "127.0.0.1,localhost,[::1]")
 HTTPS = env.flag("CREWDESK_HTTPS", default=False)  # behind a proxy that ends TLS
+PROXIES = env.words("CREWDESK_PROXY")  # addresses, networks or names of the proxy in front: dashboard/forwarded.py
 ORIGINS = env.words("CREWDESK_ORIGINS")  # exact origins of the pages, e.g. https://desk.example.org; empty: same as Host
 CSRF_TRUSTED_ORIGINS = ORIGINS
 
@@ -52,6 +53,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "dashboard.uploads.TooLargeMiddleware",
     "dashboard.http.DomainErrorMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
@@ -167,11 +169,6 @@ CONTENT_SECURITY_POLICY = (
 )
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024  # bytes; larger bodies get 413 in words
 IMPORT_MB = int(env.number("CREWDESK_IMPORT_MB", 512, low=1, high=32 * 1024))  # MB that an uploaded file of a team may have
-FILE_UPLOAD_HANDLERS = [
-    "dashboard.uploads.Bounded",
-    "django.core.files.uploadhandler.MemoryFileUploadHandler",
-    "django.core.files.uploadhandler.TemporaryFileUploadHandler",
-]
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]

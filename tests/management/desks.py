@@ -48,7 +48,7 @@ class RunningDesk:
         fresh: bool = False,
         before: Sequence[str] = (),
     ) -> None:
-        """`fresh`: on a home that nobody has used; else its database is migrated already. `before`: words that start the command."""
+        """`fresh`: on a home that nobody has used; else its database is migrated already. `before`: words before the command."""
         self.home, self.port = home, port
         self.output = home.with_suffix(".out")
         if not fresh and "DATABASE_URL" not in (env or {}):

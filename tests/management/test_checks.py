@@ -8,6 +8,8 @@ from pytest_django import Settings
 
 from tasks_app import checks
 
+PROXIED = {"HTTPS": True, "PROXIES": ["10.0.0.2"]}
+
 
 @pytest.fixture(autouse=True)
 def _not_as_the_tests_want_it(settings: Settings) -> None:
@@ -41,14 +43,23 @@ def test_a_home_that_cannot_be_written_is_refused(settings: Settings) -> None:
         ({"ORIGINS": ["desk.example.org"]}, ["E003"]),
         ({"ORIGINS": ["https://desk.example.org/path"]}, ["E003"]),
         ({"ORIGINS": ["https://desk.example.org"]}, ["E004"]),
-        ({"ORIGINS": ["https://desk.example.org"], "ALLOWED_HOSTS": ["desk.example.org"], "HTTPS": True}, []),
+        (
+            {
+                "ORIGINS": ["https://desk.example.org"],
+                "ALLOWED_HOSTS": ["desk.example.org"],
+                "HTTPS": True,
+                "PROXIES": ["10.0.0.2"],
+            },
+            [],
+        ),
         ({"REDIS_URL": "redis://cache.example.org:6379/0"}, ["W001"]),
         ({"REDIS_URL": "redis://:word@cache.example.org:6379/0"}, []),
         ({"REDIS_URL": "redis://127.0.0.1:6379/0"}, []),
         ({"CLAUDE_CLI": "/no/such/claude"}, ["E005"]),
-        ({"DEBUG": True, "ALLOWED_HOSTS": ["desk.example.org"], "HTTPS": True}, ["E006"]),
-        ({"ALLOWED_HOSTS": ["*"], "HTTPS": True}, ["E007"]),
+        ({"DEBUG": True, "ALLOWED_HOSTS": ["desk.example.org"], **PROXIED}, ["E006"]),
+        ({"ALLOWED_HOSTS": ["*"], **PROXIED}, ["E007"]),
         ({"ALLOWED_HOSTS": ["desk.example.org"], "HTTPS": False}, ["W002"]),
+        ({"HTTPS": True}, ["W005"]),
         ({"ONCALL_URL": "http://hooks.example.org/secret"}, ["E008"]),
         ({"ONCALL_URL": "https://10.0.0.5/secret"}, ["E008"]),
         ({"ONCALL_URL": "http://127.0.0.1:9/secret"}, ["E008"]),

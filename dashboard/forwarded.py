@@ -1,0 +1,75 @@
+"""Who asks, where a proxy stands in front: what it says in `X-Forwarded-For`, believed from the proxy of the settings alone.
+
+Without it all people share the proxy's address, and ten wrong passwords of anybody would lock a name for everybody; believed
+from anybody, the header would give a guesser a new address for each guess.
+"""
+
+import asyncio
+import contextlib
+import ipaddress
+import time
+from collections.abc import Iterable
+
+from dashboard.underway import Application, Receive, Scope, Send
+
+KEPT_S = 10.0
+"""A name is resolved again after so long: a container that is replaced may come back under another address."""
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+class Forwarded:
+    """An ASGI application that tells the one behind it the address of the person instead of the proxy's.
+
+    `proxies` are addresses, networks (`10.0.0.0/8`) or host names.
+    """
+
+    def __init__(self, application: Application, proxies: Iterable[str]) -> None:
+        self._application = application
+        parsed = {word: _network(word) for word in proxies}
+        self._fixed = [network for network in parsed.values() if network is not None]
+        self._names = [word for word, network in parsed.items() if network is None]
+        self._resolved: set[Address] = set()
+        self._resolved_at = -KEPT_S
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        said = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
+        peer = _address(str((scope.get("client") or [""])[0]))
+        if said and peer is not None and await self._is_proxy(peer):
+            # the last one is what the proxy itself has seen; whatever stands before it anybody may have written
+            person = _address(said[-1].decode("latin-1").rpartition(",")[2])
+            if person is not None:
+                scope = {**scope, "client": [str(person), 0]}
+        await self._application(scope, receive, send)
+
+    async def _is_proxy(self, peer: Address) -> bool:
+        if any(peer in network for network in self._fixed):
+            return True
+        if self._names and time.monotonic() - self._resolved_at > KEPT_S:
+            self._resolved_at = time.monotonic()
+            self._resolved = {address for name in self._names for address in await _resolve(name)}
+        return peer in self._resolved
+
+
+def _network(word: str) -> Network | None:
+    try:
+        return ipaddress.ip_network(word, strict=False)
+    except ValueError:
+        return None
+
+
+def _address(text: str) -> Address | None:
+    try:
+        found = ipaddress.ip_address(text.strip())
+    except ValueError:
+        return None
+    return getattr(found, "ipv4_mapped", None) or found
+
+
+async def _resolve(name: str) -> list[Address]:
+    with contextlib.suppress(OSError):
+        rows = await asyncio.get_running_loop().getaddrinfo(name, None)
+        return [found for row in rows if (found := _address(str(row[4][0]))) is not None]
+    return []
