@@ -213,5 +213,9 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["mask"]}},
     "root": {"handlers": ["stderr"], "level": env.text("CREWDESK_LOG_LEVEL", "WARNING").upper()},
-    "loggers": {name: {"level": "WARNING"} for name in ("httpx", "httpcore")},  # they would log the web hook's address
+    "loggers": {
+        **{name: {"level": "WARNING"} for name in ("httpx", "httpcore")},  # they would log the web hook's address
+        "django": {"handlers": []},  # its own ones write past the mask
+        "django.server": {"handlers": [], "propagate": True},
+    },
 }

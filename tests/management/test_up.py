@@ -63,6 +63,15 @@ def test_a_second_up_on_the_same_home_shows_a_link_of_the_first(desk: RunningDes
     assert desk.status() == 200
 
 
+def test_the_link_that_it_prints_is_in_no_log_of_it(desk: RunningDesk) -> None:
+    path = desk.link().partition(str(desk.port))[2]
+    token = path.strip("/").rpartition("/")[2]
+    assert [desk.status(path), desk.status(f"/nope{path}"), desk.status(f"{path[:-2]}/")] == [200, 0, 0]  # opened; 404; 403
+    logs = "".join(log.read_text("utf-8", "replace") for log in (desk.home / "log").iterdir())
+    assert "/sign-in/***" in logs
+    assert token[:-1] not in logs
+
+
 def test_an_interrupt_ends_everything_within_ten_seconds(desk: RunningDesk) -> None:
     begun = time.monotonic()
     desk.process.send_signal(signal.SIGINT)
