@@ -1,5 +1,6 @@
 """What guards every response and log line: the content security policy and the sign-in requirement."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -7,6 +8,7 @@ from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
+from django.views.debug import SafeExceptionReporterFilter
 
 
 class ContentSecurityPolicyMiddleware:
@@ -38,3 +40,9 @@ class SignInRequiredMiddleware(LoginRequiredMiddleware):
             detail = {"code": "sign_in_required", "message": "Sign in first.", "field": "", "problems": []}
             return JsonResponse({"error": detail}, status=401)
         return super().process_view(request, view_func, view_args, view_kwargs)
+
+
+class HiddenSettings(SafeExceptionReporterFilter):
+    """What Django's error page of developers leaves out: besides what is called a secret, addresses, for some hold a password."""
+
+    hidden_settings = re.compile(rf"{SafeExceptionReporterFilter.hidden_settings.pattern}|_URL$", re.IGNORECASE)

@@ -6,7 +6,6 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import dj_database_url
-from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
 from dashboard import sqlite
@@ -105,8 +104,8 @@ def _database() -> dict[str, Any]:
         }
     try:
         config: dict[str, Any] = dict(dj_database_url.parse(url))
-    except (ValueError, KeyError) as error:
-        raise ImproperlyConfigured(f"DATABASE_URL cannot be read ({error}): postgres://user:password@host:5432/name.") from None
+    except (ValueError, KeyError):
+        raise env.unreadable("DATABASE_URL", "postgres://user:password@host:5432/name") from None
     if "sqlite" in config["ENGINE"]:
         return {**config, "ENGINE": sqlite.__name__, "OPTIONS": SQLITE_OPTIONS}
     most = int(env.number("CREWDESK_DB_POOL", 8, low=1, high=200))
@@ -119,8 +118,8 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 VALKEY_SOCKET = socket_path(HOME)
 _redis = env.text("REDIS_URL")
-if _redis and not re.match(r"^(rediss?|unix)://", _redis):
-    raise ImproperlyConfigured(f"REDIS_URL={_redis!r} does not start with redis://, rediss:// or unix://.")
+if _redis and not (re.match(r"^(rediss?|unix)://", _redis) and env.has_parts(_redis)):
+    raise env.unreadable("REDIS_URL", "redis://:password@host:6379/0, rediss://… or unix:///path")
 REDIS_EMBEDDED = not _redis
 REDIS_URL = _redis or f"unix://{VALKEY_SOCKET}?db=0"
 
@@ -206,6 +205,7 @@ BACKUP_KEEP = int(env.number("CREWDESK_BACKUP_KEEP", 14, low=1, high=10_000))
 ONCALL_URL = env.text("CREWDESK_ONCALL_URL")  # a web hook; a secret: never shown or logged. Empty: nobody is told outside
 ONCALL_AFTER_MIN = env.number("CREWDESK_ONCALL_AFTER", 10, low=1, high=10_080)
 
+DEFAULT_EXCEPTION_REPORTER_FILTER = "dashboard.security.HiddenSettings"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

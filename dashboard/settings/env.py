@@ -3,6 +3,7 @@
 import os
 import secrets
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 from platformdirs import user_data_path
@@ -45,6 +46,22 @@ def number(name: str, default: float, *, low: float, high: float) -> float:
 def words(name: str, default: str = "") -> list[str]:
     """Return a comma-separated list."""
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
+
+
+def unreadable(name: str, form: str) -> ImproperlyConfigured:
+    """Return what to raise for an address that makes no sense: it is not repeated, nor any part, for it holds a password."""
+    return ImproperlyConfigured(
+        f"{name} cannot be read. It has the form {form}; special characters of a password are written as %XX, a slash as %2F."
+    )
+
+
+def has_parts(address: str) -> bool:
+    """Whether an address can be taken apart: a password with a slash would become its port."""
+    try:
+        urlsplit(address).port  # noqa: B018 - it is read to be looked at
+    except ValueError:
+        return False
+    return True
 
 
 def home() -> Path:

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import ManagementUtility
 
+from tasks_app.domain.text import mask_secrets
+
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 """As a shell says it of a program that was ended by SIGPIPE, such as by `| head`."""
@@ -73,7 +75,7 @@ def main(argv: Sequence[str]) -> None:
 def _sentence(error: Exception) -> str:
     if isinstance(error, ImproperlyConfigured):
         return _settings_are_wrong(error)
-    words = " ".join(str(error).split())
+    words = " ".join(mask_secrets(str(error)).split())
     return (
         f"Crewdesk met an error that it does not know: {type(error).__name__}: {words}\n"
         "`manage.py doctor` may say why. If not, run this again with --traceback and report what it prints."
