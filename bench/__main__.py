@@ -13,6 +13,7 @@ from rich.console import Console
 
 from bench import machine, many, place
 from bench.cluster import NoPostgres
+from bench.missing import NoChromium
 from bench.registry import BENCHES
 from bench.report import Report, as_json, show
 
@@ -46,7 +47,7 @@ def main() -> int:
     try:
         found_on = machine.here(database=given.database)
         report = many.play(given) if given.seeds > 1 else _one(given)
-    except NoPostgres as error:
+    except (NoPostgres, NoChromium) as error:
         print(error, file=sys.stderr)
         return 2
     if given.json:

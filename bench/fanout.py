@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 from django.conf import settings
 
-from bench import browser, crew, emitting, flower_peer, parts
+from bench import browser, crew, emitting, flower_peer, marks, parts
 from bench.parts import Parts
 from bench.place import ROOT, Place
 from bench.report import Goal, Report
@@ -55,19 +55,25 @@ def _peer(report: Report, place: Place, *, tasks: int) -> None:
 
 def lost(said: dict[str, Any], last: dict[str, int]) -> list[str]:
     """Return what these pages do not show or have missed, in words; `last` is the last number of each agent."""
-    behind = sum(1 for seen in said["last"] if any(seen.get(agent) != number for agent, number in last.items()))
-    wrong = [f"{behind} pages do not show the last step of every agent"] if behind else []
-    wrong += [f"{said['gaps']} frames did not follow the one before"] if said["gaps"] else []
-    return wrong + [f"a socket was closed: {words}" for words in said["closed"]]
+    unseen = [count for seen in said["last"] if (count := marks.unseen(seen, last))]
+    wrong = [f"{sum(unseen)} steps were never shown by {len(unseen)} pages"] if unseen else []
+    return wrong + broken(said)
+
+
+def broken(said: dict[str, Any]) -> list[str]:
+    """Return which of these pages were no whole pages: a frame was missing, or one ended before its time."""
+    wrong = [f"{said['gaps']} frames did not follow the one before"] if said["gaps"] else []
+    return wrong + [f"{count} pages ended before their time: {words}" for words, count in said["died"].items()]
 
 
 def open_pages(
     place: Place, house: Parts, path: str, *, clients: int, seconds: float, period_s: float
 ) -> "subprocess.Popen[str]":
     """Return the process of so many sockets of the page at `path`, all connected; they stay for `seconds`."""
-    url, since = live_address(house, path)
+    url, since, shown = live_address(house, path)
     orders = {
         "url": f"{url}&since={since}",
+        "shown": shown,
         "origin": f"http://127.0.0.1:{house.port}",
         "cookie": f"{settings.SESSION_COOKIE_NAME}={crew.session()}",
         "since": since,
@@ -92,9 +98,9 @@ def seen_by(pages: "subprocess.Popen[str]") -> dict[str, Any]:
     return dict(json.loads(pages.communicate(timeout=120)[0].splitlines()[-1]))
 
 
-def live_address(house: Parts, path: str) -> tuple[str, str]:
-    """Return the address of a page's socket, and the position with which the page was loaded."""
+def live_address(house: Parts, path: str) -> tuple[str, str, dict[str, int]]:
+    """Return the address of a page's socket, the position with which the page was loaded, and the last steps on it then."""
     with browser.lead(house.port) as lead:
         page = lead.get(path).text
     live, since = (html.unescape(page.partition(f'data-{name}="')[2].partition('"')[0]) for name in ("live", "seq"))
-    return f"ws://127.0.0.1:{house.port}{live}", since
+    return f"ws://127.0.0.1:{house.port}{live}", since, marks.newest(marks.found(page))

@@ -16,7 +16,7 @@ import psutil
 from django.conf import settings
 from django.db import connections
 
-from bench import crew, desk, emitting, fanout, flood_cli, parts
+from bench import browser, crew, desk, emitting, fanout, flood_cli, flood_kept, parts
 from bench.parts import Parts
 from bench.place import Place
 from bench.report import Goal, Report
@@ -89,6 +89,10 @@ def run(place: Place, options: argparse.Namespace) -> Report:
             (place.home / "calm").touch()
             _end(team, report)
         _say(report, calm, flood, peaks)
+        report.failures += [*unheard(flood["tabs"], TABS, seconds), *flood_kept.wrong(team, place.home)]
+        with browser.lead(house.port) as lead:
+            report.failures += flood_kept.unsaid(lead, team)
+        report.failures += [f"the {peak.name} has ended" for peak in peaks if not peak.process.is_running()]
         number, took = (place.home / "lines").read_text().split()
         report.notes.append(
             f"{float(number) / float(took):,.0f} of {flood_cli.LINES_PER_S:,} lines a second were taken from the process"
@@ -167,7 +171,7 @@ def watching(peaks: list[Peak]) -> Iterator[None]:
 @contextlib.contextmanager
 def sleeping(house: Parts, path: str) -> Iterator[None]:
     """Have browsers open that do not read."""
-    url, since = fanout.live_address(house, path)
+    url, since, _ = fanout.live_address(house, path)
     cookie = f"{settings.SESSION_COOKIE_NAME}={crew.session()}"
     sleepers = [Sleeper(url, since, cookie, slow=n == SLEEPERS) for n in range(SLEEPERS + 1)]
     try:
@@ -189,6 +193,12 @@ def _say(report: Report, calm: dict[str, Any], flood: dict[str, Any], peaks: lis
         if not flood[name]["late_ms"] or report.figures[-1].stat("p99") > LATE_MS:
             report.failures.append(f"{words}: {report.figures[-1].stat('p99'):,.0f} ms late in the flood")
     report.failures += fanout.lost(flood["other"], flood["last"])
-    for name in ("tabs", "loudest"):
-        report.failures += [f"a tab was closed: {words}" for words in flood[name]["closed"]]
-        report.failures += [f"{flood[name]['gaps']} frames did not follow the one before"] if flood[name]["gaps"] else []
+    report.failures += fanout.lost(calm["other"], calm["last"])
+    for seen in (calm, flood):
+        report.failures += [f"tabs: {line}" for name in ("tabs", "loudest") for line in fanout.broken(seen[name])]
+
+
+def unheard(seen: dict[str, Any], pages: int, seconds: float) -> list[str]:
+    """Return in words whether these pages were shown fewer steps of the quiet agents than those say at their pace."""
+    least = int(pages * QUIET * seconds / flood_cli.EACH_S)
+    return [f"the quiet agents were shown {seen['count']} times instead of {least}"] if seen["count"] < least else []

@@ -21,6 +21,9 @@ from tests.runners.claude.fake_cli import BIG_LINE, MEGABYTE, Cli
 EACH_S = 0.25
 LINES_PER_S = 10_000
 RESULT_BYTES = 100_000_000
+LINE_BODY = "iVBORw0KGgo="
+LINE_CHARS = BIG_LINE // len(LINE_BODY) * len(LINE_BODY)
+"""What a result of `line` has."""
 PATIENCE_S = 120.0
 
 
@@ -41,6 +44,17 @@ def wait_for(name: str) -> None:
         time.sleep(0.05)
 
 
+def note_spoken(play: str, agent: str, number: int) -> None:
+    """Leave a note of how often this play has spoken: `flood_kept` looks for all of it."""
+    (home() / f"spoken-{play}-{agent}").write_text(str(number))
+
+
+def spoken(folder: Path, play: str, agent: str) -> int:
+    """Return how often a play of that agent spoke; 0 where it left no note."""
+    note = folder / f"spoken-{play}-{agent if play == 'steady' else ''}"
+    return int(note.read_text()) if note.exists() else 0
+
+
 def steady(cli: Cli, agent: str) -> None:
     """Say one marked step each quarter of a second: the neighbour of those that shout."""
     number, due = 0, time.monotonic()
@@ -49,6 +63,7 @@ def steady(cli: Cli, agent: str) -> None:
         cli.text(marks.text(number, agent, time.time()), number)
         due += EACH_S
         time.sleep(max(0.0, due - time.monotonic()))
+    note_spoken("steady", agent, number)
 
 
 def lines(cli: Cli, _: str) -> None:
@@ -61,18 +76,20 @@ def lines(cli: Cli, _: str) -> None:
             cli.text(f"line {number} of many", number)
         time.sleep(max(0.0, begun + number / LINES_PER_S - time.monotonic()))
     (home() / "lines").write_text(f"{number} {time.monotonic() - begun:.3f}")
+    note_spoken("lines", "", number)
 
 
 def line(cli: Cli, _: str) -> None:
     """Say tool results of 1.3 MB, five a second, each of them mirrored into the transcript."""
     wait_for("flood")
-    body, number = "iVBORw0KGgo=" * (BIG_LINE // 12), 0
+    body, number = LINE_BODY * (LINE_CHARS // len(LINE_BODY)), 0
     while until("calm"):
         number += 1
         row = _result(cli, f"toolu_{number}", body)
         cli.say(row)
         cli.mirror(row)
         time.sleep(0.2)
+    note_spoken("line", "", number)
 
 
 def result(cli: Cli, _: str) -> None:

@@ -3,20 +3,17 @@
 import argparse
 import contextlib
 import os
-import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import psutil
-from django.conf import settings
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
-from bench import crew, emitting, fanout, parts
+from bench import chromium, crew, emitting, fanout, marks, parts
 from bench.marks import Seen
 from bench.parts import Parts
 from bench.place import Place
@@ -31,18 +28,19 @@ WATCH = """
       if (!(known[agent] >= +n)) { known[agent] = +n; window.seen.push([+n, agent, +at, now]); }
   };
   look(document.getElementById('main'));
+  window.first = {...known}; window.seen = [];
   const card = ({target}) => (target.closest ? target : target.parentElement)?.closest('article, #main');
   new MutationObserver((records) => new Set(records.map(card)).forEach((node) => node && look(node)))
     .observe(document.body, {subtree: true, childList: true, characterData: true});
 }
 """
-"""Notes when a step is on the page. It reads only what has changed: a probe that reads all of the page would measure itself."""
-SHOWS = "(last) => Object.entries(last).every(([agent, number]) => window.known[agent] === number)"
-HOW = "Chromium is not installed. Debian: apt-get install chromium; or: uv run playwright install chromium."
+"""Notes when a step is on the page, and what was there when it was opened.
+
+It reads only what has changed: a probe that reads all of the page would measure itself.
+"""
+KNOWN = "() => window.known"
 SETTLE_S, PATIENCE_S, LOOK_S = 3.0, 120.0, 0.25
 """A page that shows the last step of every agent within the first is in time; within the second it is late, else it lost one."""
-SHOWN = ("--disable-renderer-backgrounding", "--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows")
-"""Every page counts as looked at, as on many desks; a browser draws nothing in windows that are covered."""
 
 
 def run(place: Place, options: argparse.Namespace) -> Report:
@@ -53,7 +51,7 @@ def run(place: Place, options: argparse.Namespace) -> Report:
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     with parts.running(place) as house:
         web = psutil.Process(house.web().pid)
-        with emitting.running(place, agents=agents, rate=rate) as emitter, chromium() as browser:
+        with emitting.running(place, agents=agents, rate=rate) as emitter, chromium.running() as browser:
             scene = Scene(place, house, web, emitter, browser)
             emitted = 0
             for drawn in (1, pages):
@@ -77,7 +75,7 @@ class Scene:
 def _measure(report: Report, scene: Scene, emitted: int, *, drawn: int, elsewhere: int, seconds: float) -> int:
     """Open the pages, let the agents speak, read what the pages have shown and when; `emitted` before, returns how much now."""
     cookie, path = crew.session(), f"/teams/{scene.emitter.team}/"
-    opened = [open_page(scene.browser, scene.house.port, path, cookie) for _ in range(drawn)]
+    opened = [chromium.open_page(scene.browser, scene.house.port, path, cookie) for _ in range(drawn)]
     for page in opened:
         page.evaluate(WATCH)
     with _elsewhere(scene, path, clients=elsewhere, seconds=seconds) as sockets:
@@ -85,7 +83,7 @@ def _measure(report: Report, scene: Scene, emitted: int, *, drawn: int, elsewher
         scene.emitter.begin(seconds)
         last = scene.emitter.ended()
         took, after = time.monotonic() - begun, scene.web.cpu_times()
-        caught_up_s, lost = _caught_up(opened, last)
+        caught_up_s, unseen = _caught_up(opened, last)
         if sockets:
             report.failures += fanout.lost(fanout.seen_by(sockets), last)
     late = [each for page in opened for each in _read(page, scene.emitter.period_s).late_ms]
@@ -98,8 +96,8 @@ def _measure(report: Report, scene: Scene, emitted: int, *, drawn: int, elsewher
     report.add("  last step stored → a page shows the last of every agent", "s", caught_up_s)
     if tardy := sum(1 for each in caught_up_s if each > SETTLE_S):
         report.notes.append(f"{where}: {tardy} were late, they showed the last step of every agent after {SETTLE_S:g} s")
-    if lost:
-        report.failures.append(f"{where}: {lost} do not show the last step of every agent after {PATIENCE_S:g} s")
+    if unseen:
+        report.failures.append(f"{where}: {sum(unseen)} steps were not shown by {len(unseen)} pages after {PATIENCE_S:g} s")
     return sum(last.values())
 
 
@@ -111,44 +109,19 @@ def _elsewhere(
     return fanout.open_pages(scene.place, scene.house, path, clients=clients, seconds=seconds, period_s=scene.emitter.period_s)
 
 
-@contextlib.contextmanager
-def chromium() -> Iterator[Browser]:
-    """Yield a Chromium; raises RuntimeError that says how to get one."""
-    path = shutil.which("chromium") or shutil.which("google-chrome")
-    with sync_playwright() as playwright:
-        if path is None and not Path(playwright.chromium.executable_path).exists():
-            raise RuntimeError(HOW)
-        args = [*SHOWN, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
-        browser = playwright.chromium.launch(executable_path=path, args=args)
-        try:
-            yield browser
-        finally:
-            browser.close()
-
-
-def open_page(browser: Browser, port: int, path: str, cookie: str) -> Page:
-    """Open a page as the person of that session, in a window of its own, with its socket open."""
-    context = browser.new_context()
-    context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": f"http://127.0.0.1:{port}"}])
-    page = context.new_page()
-    page.goto(f"http://127.0.0.1:{port}{path}")
-    page.wait_for_timeout(500)
-    return page
-
-
-def _caught_up(pages: Sequence[Page], last: Mapping[str, int]) -> tuple[list[float], int]:
-    """Wait until the pages show these last steps; returns after how many seconds each did, and how many did not in time."""
+def _caught_up(pages: Sequence[Page], last: Mapping[str, int]) -> tuple[list[float], list[int]]:
+    """Wait until the pages show these last steps; returns after how many seconds each did, and how many steps others lack."""
     begun, took, left = time.monotonic(), list[float](), list(pages)
     while left and time.monotonic() - begun < PATIENCE_S:
-        for page in [one for one in left if one.evaluate(SHOWS, last)]:
+        for page in [one for one in left if not marks.unseen(one.evaluate(KNOWN), last)]:
             took.append(time.monotonic() - begun)
             left.remove(page)
         time.sleep(LOOK_S)
-    return took, len(left)
+    return took, [marks.unseen(page.evaluate(KNOWN), last) for page in left]
 
 
 def _read(page: Page, period_s: float) -> Seen:
-    seen = Seen(period_s)
+    seen = Seen(period_s, page.evaluate("() => window.first"))
     rows: list[list[Any]] = page.evaluate("() => window.seen")
     for number, agent, at, now in rows:
         seen.note([(int(number), str(agent), float(at))], float(now))

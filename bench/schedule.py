@@ -4,6 +4,7 @@ import argparse
 import random
 import time
 from collections import defaultdict
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 from unittest import mock
@@ -11,11 +12,12 @@ from unittest import mock
 from django.db import connections
 from django.utils import timezone
 
-from bench import crew, desk, instant_worker, json_store, parts
+from bench import crew, desk, instant_worker, json_store, parts, waits
 from bench.place import Place
 from bench.report import Goal, Report
+from tasks_app import wake
 from tasks_app.domain.statuses import TaskStatus
-from tasks_app.models import Dependency, Run, Task, Team
+from tasks_app.models import Agent, Dependency, Event, Run, Task, Team
 from tasks_app.services import scheduling
 
 assert instant_worker.app  # plans may name the type here too
@@ -72,43 +74,46 @@ def _left(team: Team) -> int:
 
 
 def _start(text: str) -> tuple[Team, datetime]:
-    """Start the team; returns it, and when its tasks were there for everybody: the first tick follows their commit."""
-    ticked: list[datetime] = []
-    tick = scheduling.tick
+    """Start the team; returns it, and when its commit was done: the first thing that follows is the hint that it is there."""
+    committed: list[datetime] = []
+    hint = wake.browsers
 
-    def noting(team_id: int) -> list[str]:
-        ticked.append(timezone.now())
-        return tick(team_id)
+    def noting(team_id: int, seq: int, keys: Iterable[str]) -> None:
+        committed.append(timezone.now())
+        hint(team_id, seq, keys)
 
-    with mock.patch.object(scheduling, "tick", noting):
+    with mock.patch.object(wake, "browsers", noting):
         team = crew.start(text)
-    return team, ticked[0]
+    return team, committed[0]
 
 
 def _figures(report: Report, team: Team, there: datetime, took: float) -> None:
-    free: dict[int, datetime] = defaultdict(lambda: there)
-    done = dict(Task.objects.filter(team=team).values_list("pk", "completed_at"))
-    needs: dict[int, list[int]] = defaultdict(list)
-    for task_id, need in Dependency.objects.filter(task__team=team).values_list("task_id", "needs_id"):
-        needs[task_id].append(need)
-    lost, claimed, started = [], [], []
-    for run in Run.objects.filter(team=team).order_by("started_at"):
-        if run.started_at is None:
-            continue
-        ended = [at for need in needs[run.task_id] if (at := done[need]) is not None]
-        since = max(free[run.agent_id], *ended, there)
-        lost.append(_ms(since, run.started_at))
-        claimed.append(_ms(since, run.created_at))
-        started.append(_ms(run.created_at, run.started_at))
-        free[run.agent_id] = run.ended_at or run.started_at
-    report.add("lost per task between ready (and an agent free) and started", "ms", lost, Goal("p99", 200))
-    report.add("  of it until the scheduler gave it out", "ms", claimed)
-    report.add("  of it until a worker had it", "ms", started)
+    found = _waits(team, there)
+    report.add(
+        "lost per start, since a task was ready and an agent free",
+        "ms",
+        [_ms(w.since, w.started) for w in found],
+        Goal("p99", 200),
+    )
+    report.add("  of it until the scheduler gave it out", "ms", [_ms(w.since, w.given) for w in found])
+    report.add("  of it until a worker had it", "ms", [_ms(w.given, w.started) for w in found])
+    report.add("  and until its first step is stored", "ms", [_ms(w.started, w.spoke) for w in found if w.spoke])
     report.add("the whole plan", "s", [took])
     report.add("a tick with nothing to do", "ms", [_tick(team) for _ in range(20)])
-    twice = Run.objects.filter(team=team).count() - Task.objects.filter(team=team).count()
-    if twice:
-        report.failures.append(f"{twice} more runs than tasks")
+    tasks = Task.objects.filter(team=team).count()
+    if len(found) != tasks:
+        report.failures.append(f"{len(found)} runs were started for {tasks} tasks")
+    if again := Run.objects.filter(team=team, fence__gt=1).count():
+        report.failures.append(f"{again} runs were started more than once")
+
+
+def _waits(team: Team, there: datetime) -> list[waits.Wait]:
+    needs: dict[int, list[int]] = defaultdict(list)
+    for number, need in Dependency.objects.filter(task__team=team).values_list("task__number", "needs__number"):
+        needs[number].append(need)
+    rows = Event.objects.filter(team=team).order_by("seq").values_list("kind", "at", "task_number", "run_id", "agent_id")
+    log = (waits.Line(kind, at, number or 0, run, agent) for kind, at, number, run, agent in rows)
+    return waits.of(log, needs=needs, agents=Agent.objects.filter(team=team).values_list("pk", flat=True), there=there)
 
 
 def _ms(since: datetime, until: datetime) -> float:

@@ -1,7 +1,8 @@
 """Many pages without a browser: `python -m bench.socket_clients` reads its orders as JSON on standard input.
 
-Orders: {"url", "origin", "cookie", "since", "clients", "period_s", "seconds"}. Each client follows frames and acknowledges
-them as live.js does. Prints `ready` when all are connected, and at the end JSON: lateness in ms, gaps, and the last numbers.
+Orders: {"url", "origin", "cookie", "since", "shown", "clients", "period_s", "seconds"}; `shown` is the last number of each agent
+on the page when it was loaded. Each client follows frames and acknowledges them as live.js does. Prints `ready` when all are
+connected, and at the end JSON: lateness in ms, gaps, the last numbers, and in words each client that ended before its time.
 """
 
 import asyncio
@@ -9,11 +10,11 @@ import contextlib
 import json
 import sys
 import time
-from collections import deque
+from collections import Counter, deque
 from typing import Any
 
 import websockets.asyncio.client
-from websockets.exceptions import ConnectionClosed, ConnectionClosedOK
+from websockets.exceptions import ConnectionClosedOK
 
 from bench import marks
 from bench.marks import Seen
@@ -29,15 +30,24 @@ class Client:
 
     def __init__(self, orders: dict[str, Any]) -> None:
         self.orders = orders
-        self.seen = Seen(orders["period_s"])
+        self.seen = Seen(orders["period_s"], dict(orders["shown"]))
         self.gaps = self.frames = 0
-        self.closed = ""
+        self.died = ""
+        """Why it ended before its time; empty where it did not."""
         self._seq = orders["since"]
         self._acked_at, self._unacked = 0.0, 0
         self._later: asyncio.Task[None] | None = None
 
     async def live(self, gate: asyncio.Semaphore, ready: asyncio.Queue[None], until: asyncio.Event) -> None:
-        """Connect, say so, and follow until the end."""
+        """Connect, say so, and follow until the end. `died` says what ended it before that: it raises nothing."""
+        try:
+            await self._live(gate, ready, until)
+        except Exception as error:
+            # whatever it is, a page that is gone shows nothing more: the report has to say so
+            self.died = f"{type(error).__name__}: {error}"
+            ready.put_nowait(None)  # nobody has to wait for it
+
+    async def _live(self, gate: asyncio.Semaphore, ready: asyncio.Queue[None], until: asyncio.Event) -> None:
         headers = {"Cookie": self.orders["cookie"]}
         async with gate:
             connection = await websockets.asyncio.client.connect(
@@ -49,14 +59,13 @@ class Client:
                 open_timeout=60,
             )
         ready.put_nowait(None)
-        try:
-            async with connection:
-                await asyncio.wait(
-                    {asyncio.create_task(self._follow(connection)), asyncio.create_task(until.wait())},
-                    return_when="FIRST_COMPLETED",
-                )
-        except ConnectionClosed as closed:
-            self.closed = str(closed)
+        async with connection:
+            following, ending = asyncio.create_task(self._follow(connection)), asyncio.create_task(until.wait())
+            await asyncio.wait({following, ending}, return_when="FIRST_COMPLETED")
+            if following.done():
+                following.result()
+            if not until.is_set():
+                raise ConnectionError(f"the server closed the socket: {connection.close_code} {connection.close_reason}".rstrip())
 
     async def _follow(self, connection: websockets.asyncio.client.ClientConnection) -> None:
         while raw := await _next(connection):
@@ -110,6 +119,12 @@ def _marks(rest: bytes) -> list[tuple[int, str, float]]:
     return _recent[0][1]
 
 
+def thinned(late: list[float], most: int = 5000) -> list[float]:
+    """Return about `most` of these sorted samples, evenly, the largest among them: quantiles stay, and so does the maximum."""
+    step = max(1, len(late) // most)
+    return late[::-step][::-1]
+
+
 async def main(orders: dict[str, Any]) -> dict[str, Any]:
     """Run all clients for the time ordered."""
     clients = [Client(orders) for _ in range(orders["clients"])]
@@ -120,14 +135,14 @@ async def main(orders: dict[str, Any]) -> dict[str, Any]:
     print("ready", flush=True)
     await asyncio.sleep(orders["seconds"] + QUIET_S)
     until.set()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    await asyncio.gather(*tasks)
     late = sorted(each for client in clients for each in client.seen.late_ms)
     return {
-        "late_ms": late[:: max(1, len(late) // 5000)],
+        "late_ms": thinned(late),
         "count": len(late),
         "gaps": sum(client.gaps for client in clients),
         "frames": sum(client.frames for client in clients),
-        "closed": [client.closed for client in clients if client.closed][:3],
+        "died": Counter(client.died for client in clients if client.died),
         "last": [client.seen.last for client in clients],
     }
 

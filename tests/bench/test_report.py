@@ -57,12 +57,19 @@ def test_numbers_show_the_digits_that_matter(value: float, words: str) -> None:
 
 
 def test_a_skipped_step_counts_when_a_later_one_is_shown() -> None:
-    seen = marks.Seen(period_s=0.5)
+    seen = marks.Seen(period_s=0.5, last={"agent01": 1})  # it was on the page when it was opened
     seen.note(marks.found(marks.text(1, "agent01", 100.0)), 100.2)
+    assert seen.late_ms == []
     seen.note(marks.found(f"<b>{marks.text(3, 'agent01', 101.0)}</b>"), 101.25)
     assert seen.late_ms == pytest.approx([250, 750])
     seen.note(marks.found(marks.text(2, "agent01", 100.5)), 102)
     assert seen.last == {"agent01": 3}
+
+
+def test_the_first_step_of_an_agent_counts_and_so_do_those_that_were_skipped_before_it() -> None:
+    seen = marks.Seen(period_s=0.5)
+    seen.note(marks.found(marks.text(2, "agent01", 100.5)), 100.75)
+    assert seen.late_ms == pytest.approx([250, 750])
 
 
 def test_the_peers_store_gives_each_task_out_once(tmp_path: Path) -> None:
