@@ -10,6 +10,7 @@ import random
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import httpx
@@ -39,18 +40,23 @@ class Page:
 
 
 class Visitors:
-    """From `begin` to `end`. `waits_s`: how long each form took until it was accepted; `failed`: what was sent again, and why."""
+    """From `begin` to `end`. `waits_s`: how long each form took until it was accepted; `failed`: what was sent again, and why.
+
+    `died`: what ended one of them before `end`, in words.
+    """
 
     def __init__(self, port: int, team: Team, *, pages: int) -> None:
         self.port, self.team = port, team
         self.waits_s: list[float] = []
         self.failed: Counter[str] = Counter()
         self.twice = 0
+        self.died: list[str] = []
         self._words: list[str] = []
         self._stop, self._stop_writing = threading.Event(), threading.Event()
         self._client = browser.lead(port)
         self.pages = [Page(self.cursor()) for _ in range(pages)]
-        self._threads = [threading.Thread(target=self._write), threading.Thread(target=lambda: asyncio.run(self._open_all()))]
+        parts = {"who writes": self._write, "the open pages": lambda: asyncio.run(self._open_all())}
+        self._threads = [threading.Thread(target=self._watched, args=(who, do)) for who, do in parts.items()]
 
     def begin(self) -> None:
         """Open the pages and begin to write."""
@@ -68,6 +74,8 @@ class Visitors:
         self.leave()
         if behind:
             lost.append(f"{behind} open pages do not show how it ended")
+        if not self._words:
+            lost.append("no form was accepted")
         stored = Counter(Message.objects.filter(team=self.team).values_list("body", flat=True))
         lost += [f"words that were accepted are not stored: {words}" for words in self._words if not stored[words]]
         self.twice = sum(count - 1 for count in stored.values())
@@ -89,6 +97,13 @@ class Visitors:
                 if said.status_code == 200:
                     return said.text.partition('data-seq="')[2].partition('"')[0]
             time.sleep(AGAIN_S)
+
+    def _watched(self, who: str, do: Callable[[], None]) -> None:
+        try:
+            do()
+        except Exception as error:
+            # a thread that is gone does nothing more: the report has to say so
+            self.died.append(f"{who} ended by {type(error).__name__}: {error}")
 
     # writing -------------------------------------------------------------------------------------------------------------
 
@@ -122,7 +137,8 @@ class Visitors:
             await asyncio.sleep(0.1)
         for task in following:
             task.cancel()
-        await asyncio.gather(*following, return_exceptions=True)
+        ends = await asyncio.gather(*following, return_exceptions=True)
+        self.died += [f"an open page ended by {type(end).__name__}: {end}" for end in ends if isinstance(end, Exception)]
 
     async def _keep_open(self, page: Page) -> None:
         cookie = f"{settings.SESSION_COOKIE_NAME}={await asyncio.to_thread(_session)}"
