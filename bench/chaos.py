@@ -21,11 +21,15 @@ from bench.killer import Killer
 from bench.place import ROOT, Place
 from bench.report import Report
 from bench.story import Story
-from tasks_app.domain.statuses import Reason, RunStatus
+from tasks_app.domain.statuses import Reason, RunStatus, TaskStatus
 from tasks_app.models import Run, Task, Team
 
 WORKERS, WEBS = 3, 2
 TRY_AGAIN_S = 1.0
+BACK_S = 45.0
+"""A process that died again and again is started after half a minute."""
+FULL = 100
+"""With so many tasks there is time for every kind of act."""
 
 
 class Disturber(Protocol):
@@ -37,7 +41,7 @@ class Disturber(Protocol):
 
 def run(place: Place, options: argparse.Namespace) -> Report:
     """Play the story once with the seed; every violation is a failure of the report."""
-    tasks = options.tasks or (12 if options.quick else 100)
+    tasks = options.tasks or (12 if options.quick else FULL)
     report = Report("chaos")
     told = story.make(tasks=tasks, seed=options.seed)
     with desk.running(place, workers=WORKERS, webs=WEBS) as house, story_files(told) as (plan, lead):
@@ -49,18 +53,18 @@ def run(place: Place, options: argparse.Namespace) -> Report:
             killer.stop()
         took = time.monotonic() - begun
         connections.close_all()
-        _look_at_the_rest(report, house)
+        report.failures += leftovers.orphans(place.home) + _whole(house)
         found = audit.audit()
         left_s = house.leave()
         if options.keep:
             _keep(place, Path(options.keep))
-        report.failures += leftovers.processes(place.home) + leftovers.files(place.home)
-        report.failures += ended + found.violations + asked(told, found)
+        report.failures += _left(house) + leftovers.processes(place.home) + leftovers.files(place.home)
+        report.failures += ended + found.violations + asked(told, found) + unproved(told, found)
+        report.failures += killer.without_effect(every_kind=tasks >= FULL and options.acts < 0)
         _figures(report, killer, found, took=took, left_s=left_s, place=place)
         if report.failures:
             report.notes.append(f"the desk's last words: {house.text()[-600:]}")
-    report.notes += [f"seed {options.seed}: {dict(told.kinds)}", f"acts: {'; '.join(killer.acts) or 'none'}"]
-    report.notes += [f"left out: {what} ({why})" for what, why in killer.left.items()]
+    report.notes += [f"seed {options.seed}: {dict(told.kinds)}", *_in_words(killer)]
     return report
 
 
@@ -117,12 +121,42 @@ def _last_json(done: subprocess.CompletedProcess[str]) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _look_at_the_rest(report: Report, house: Desk) -> None:
-    """After all of that the pages must still come."""
+def _whole(house: Desk) -> list[str]:
+    """After all of that everything must be there again, and the pages come."""
     try:
-        desk.until(house.answers, seconds=20, words="a page after the chaos")
+        desk.until(lambda: not house.missing(), seconds=BACK_S, pause_s=0.5, words="all of the desk")
     except desk.TooLate as late:
-        report.failures.append(str(late))
+        return [f"{late}: {', '.join(house.missing())}"]
+    return []
+
+
+def _left(house: Desk) -> list[str]:
+    """It was told to leave, and must have done so by itself and in order."""
+    code = house.process.poll() if house.process is not None else None
+    return [] if code == 0 else ["up did not leave when it was told to" if code is None else f"up ended with {code}"]
+
+
+def _in_words(killer: Killer) -> list[str]:
+    words = [f"acts: {'; '.join(killer.acts) or 'none'}"]
+    words += [f"put off for want of anybody to do it to: {dict(killer.put_off)}"] if killer.put_off else []
+    return words + [f"left out: {what} ({why})" for what, why in killer.left.items()]
+
+
+def unproved(told: Story, found: audit.Report) -> list[str]:
+    """What the auditor could not look at, so that its silence says nothing."""
+    planned, most = len(told.plan["tasks"]), told.plan["limits"]["parallel"]
+    done = Task.objects.filter(status=TaskStatus.COMPLETED.value).count()
+    wrong = [f"{done} tasks of {planned} were done"] if done != planned else []
+    if (found.teams, found.tasks) != (1, planned):
+        wrong.append(f"{found.teams} teams with {found.tasks} tasks were audited instead of 1 with {planned}")
+    if found.cut:
+        wrong.append("the first events are not in the log: most was not checked")
+    if not found.scripted:
+        wrong.append("not one message was compared with the script")
+    elif planned >= FULL and not found.scripted["runs compared to the last token and cent"]:
+        wrong.append("not one run was compared to the last token and cent")
+    at_once: dict[str, int] = getattr(found, "at_once", {})
+    return wrong + [f"{team}: {count} runs were held at once, {most} may be" for team, count in at_once.items() if count > most]
 
 
 def asked(told: Story, found: audit.Report) -> list[str]:
@@ -140,12 +174,13 @@ def asked(told: Story, found: audit.Report) -> list[str]:
 
 def _figures(report: Report, killer: Killer, found: audit.Report, *, took: float, left_s: float, place: Place) -> None:
     team = Team.objects.first()
-    done = Task.objects.filter(team=team, status="completed").count() if team else 0
+    done = Task.objects.filter(team=team, status=TaskStatus.COMPLETED.value).count() if team else 0
     report.add("tasks completed, each exactly once", "tasks", [done])
     report.add("time to the end", "s", [took])
-    report.add("acts of the killer", "acts", [len(killer.acts)])
-    for kind, count in sorted(killer.done.items()):
-        report.add(f"  {kind}", "acts", [count])
+    report.add("acts of the killer whose effect was seen", "acts", [killer.done.total()])
+    for kind in sorted(killer.kinds):
+        report.add(f"  {kind}", "acts", [killer.done[kind]])
+    report.add("acts without their effect", "acts", [sum(map(len, killer.failed.values()))])
     report.add("runs", "runs", [found.runs])
     report.add("takeovers", "lives", [found.handoffs])
     report.add("events, gapless", "events", [found.events])

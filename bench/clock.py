@@ -8,6 +8,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,6 +56,30 @@ class Clock:
     def env(self) -> dict[str, str]:
         """What a process needs in its environment."""
         return {"LD_PRELOAD": str(self.library), "CREWDESK_BENCH_CLOCK": str(self._offset)}
+
+    @property
+    def offset_s(self) -> int:
+        """How many seconds the clock is ahead of the machine's now."""
+        return int(struct.unpack("=q", self._offset.read_bytes())[0])
+
+    def seen_s(self) -> float:
+        """Return how many seconds ahead of the machine's a new process finds its clock."""
+        told = subprocess.run(
+            [sys.executable, "-S", "-c", "import time; print(time.time())"],
+            env=self.env,
+            capture_output=True,
+            check=True,
+            timeout=20,
+        )
+        return float(told.stdout) - time.time()
+
+    def moves(self, pid: int) -> bool:
+        """Whether this process goes by the clock: it has the offset mapped, so it sees at once what is set."""
+        try:
+            rows = [line.split() for line in Path(f"/proc/{pid}/maps").read_text().splitlines()]
+        except OSError:
+            return False
+        return any(row[4:5] == [str(self._offset.stat().st_ino)] and row[5:6] == [str(self._offset)] for row in rows)
 
     def set(self, offset_s: int) -> None:
         """Set the clock so many seconds ahead of the machine's (behind: below 0)."""

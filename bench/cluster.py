@@ -62,6 +62,10 @@ class Cluster:
         """For DATABASE_URL."""
         return f"postgres://crewdesk@/postgres?host={self.folder}"
 
+    def pid(self) -> int:
+        """Return the process that serves it."""
+        return int((self.data / "postmaster.pid").read_text().split()[0])
+
     def restart(self, *, mode: str = "immediate") -> None:
         """Restart it; `immediate` is what a crash looks like: nothing is flushed, recovery follows."""
         self._control("restart", "-m", mode)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -18,10 +18,17 @@ import psutil
 
 from bench.place import ROOT, Place
 from tasks_app.management import layout, spare
+from tasks_app.runners.claude import launcher
 
 T = TypeVar("T")
 READY_S = 90.0
-WORDS = {"worker": "dashboard.worker", "claude": "--output-format", "web": "daphne", "valkey": "valkey-server"}
+WORDS = {
+    "worker": ("dashboard.worker",),
+    "claude": ("--output-format",),
+    "web": ("daphne",),
+    "valkey": ("valkey-server", "redis-server"),  # embedded.find_binary
+}
+"""What stands in the command line of a process of that kind: one of these."""
 
 
 class TooLate(Exception):
@@ -47,7 +54,16 @@ def free_port() -> int:
 
 def of_home(home: Path, kind: str) -> list[psutil.Process]:
     """Return the processes of that kind that belong to the home, found by environment or command line, not by parent."""
-    return [process for process, line in _ours(home) if WORDS[kind] in line and not spare.waits(process)]
+    found = [process for process, line in _ours(home) if any(word in line for word in WORDS[kind])]
+    return [process for process in found if not _waits(process)]
+
+
+def _waits(process: psutil.Process) -> bool:
+    """Whether it is a spare, or gone since it was found."""
+    try:
+        return spare.waits(process)
+    except psutil.NoSuchProcess:
+        return True
 
 
 def has_ended(process: psutil.Process) -> bool:
@@ -75,7 +91,17 @@ def spares_of_home(home: Path) -> list[psutil.Process]:
 
 def all_of_home(home: Path) -> list[str]:
     """Return the command lines of whatever still belongs to the home, agents' shells included."""
-    return [f"{process.pid} {line[:100]}" for process, line in _ours(home) if process.pid != os.getpid()]
+    return [f"{process.pid} {line[:100]}" for process, line in _ours(home)]
+
+
+def runs_of_home(home: Path) -> list[tuple[str, int, str]]:
+    """Return whatever runs for agents of the home: run, fence, and pid with command line."""
+    found = []
+    for process, line in _ours(home):
+        with contextlib.suppress(psutil.Error):
+            if marked := launcher.parse_marker(process.environ().get(launcher.MARKER, "")):
+                found.append((*marked, f"{process.pid} {line[:100]}"))
+    return found
 
 
 def _ours(home: Path) -> Iterator[tuple[psutil.Process, str]]:
@@ -83,15 +109,20 @@ def _ours(home: Path) -> Iterator[tuple[psutil.Process, str]]:
         try:
             line = " ".join(process.cmdline())
             ours = str(home) in line or any(str(home) in value for value in process.environ().values())
-            if ours and process.status() != psutil.STATUS_ZOMBIE and not _descends_from_us_by_tool(process):
+            if ours and process.status() != psutil.STATUS_ZOMBIE and not _only_looks(process):
                 yield process, line
-        except psutil.Error:
+        except (psutil.Error, ProcessLookupError):
             continue
 
 
-def _descends_from_us_by_tool(process: psutil.Process) -> bool:
-    """Our own process and those that only look: they carry the home in their environment too."""
-    return process.pid == os.getpid() or "multiprocessing" in " ".join(process.cmdline())
+def _only_looks(process: psutil.Process) -> bool:
+    """Our own process and its descendants in its group, which carry the home in their environment too.
+
+    Whatever belongs to an installation was started in a session of its own, or by somebody who was.
+    """
+    if process.pid == os.getpid():
+        return True
+    return os.getpgid(process.pid) == os.getpgrp() and any(parent.pid == os.getpid() for parent in process.parents())
 
 
 @dataclass
@@ -126,15 +157,13 @@ class Desk:
         """Return the end of what `up` has said."""
         return self.output.read_text("utf-8", "replace")[-3000:] if self.output.exists() else ""
 
-    def extra_worker(self, number: int, *, host: str = "") -> subprocess.Popen[bytes]:
-        """Start a worker beside `up`, under the name of number `number`; `host`: with that host name (root only)."""
-        service = layout.worker(number, home=self.place.home, env=self.place.env)
-        argv = list(service.argv)
-        if host:
-            argv = ["unshare", "--uts", "sh", "-c", f'hostname {host} && exec "$@"', "sh", *argv]
+    def extra_worker(self, number: int, *, app: str, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        """Start a worker beside `up`, as number `number`, with an app of its own and more in its environment."""
+        service = layout.worker(number, home=self.place.home, env=self.place.env | dict(env))
+        argv = [*service.argv, "--app", app]
         with service.log.open("ab") as file:
             started = subprocess.Popen(
-                argv, cwd=ROOT, env=self.place.env, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True
+                argv, cwd=ROOT, env=service.env, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True
             )
         self.more.append(started)
         return started
@@ -153,6 +182,16 @@ class Desk:
         except OSError:
             return False
 
+    def missing(self) -> list[str]:
+        """What of it is not there now: `up` itself, a page, or a process of each that it was to start."""
+        assert self.process is not None
+        if (code := self.process.poll()) is not None:
+            return [f"up had ended with {code}"]
+        wanted = {"worker": self.workers, "web": self.webs, "valkey": 1}
+        counts = {kind: len(of_home(self.place.home, kind)) for kind in wanted}
+        found = [f"{counts[kind]} of {count} {kind} processes" for kind, count in wanted.items() if counts[kind] != count]
+        return found + ([] if self.answers() else ["no page comes"])
+
     def link(self) -> str:
         """Return a fresh sign-in link."""
         found = re.search(r"http://\S+", self.place.manage("sign_in_link").stdout)
@@ -160,7 +199,7 @@ class Desk:
         return f"http://127.0.0.1:{self.port}{path}"
 
     def leave(self) -> float:
-        """End it in order; returns how many seconds that took."""
+        """End it in order; returns how many seconds that took. `process` tells whether, and with which code, it ended."""
         begun = time.monotonic()
         for each in self.more:
             _kill_group(each)

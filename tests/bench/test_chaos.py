@@ -20,5 +20,5 @@ def test_a_team_survives_whatever_is_killed_and_the_books_are_right(seed: int) -
     figures = {figure["name"]: figure.get("p50") for figure in report["figures"]}
     assert report["failures"] == [], report["notes"]
     assert figures["tasks completed, each exactly once"] == 12
-    assert figures["acts of the killer"] >= 3, "hardly anything was killed, so hardly anything is proved"
+    assert figures["acts of the killer whose effect was seen"] >= 3, "hardly anything was killed, so hardly anything is proved"
     assert figures["runs compared to the last token and cent"] > 0
