@@ -137,11 +137,13 @@ def thaw(scene: Scene, frozen: Frozen, *, at_once: bool = False) -> str | None:
     stood = _stands_still(frozen.process)
     frozen.process.resume()
     if leases or not stood:
-        raise NoEffect(
-            f"pid {frozen.process.pid} went on after {stood_s:.0f} s with {len(leases)} leases of its {len(frozen.held)}"
-        )
-    taken = [run for run, fence in Run.objects.filter(pk__in=frozen.held).values_list("pk", "fence") if fence > frozen.held[run]]
-    return f"pid {frozen.process.pid} stood for {stood_s:.0f} s; of its {len(frozen.held)} runs {len(taken)} had a new life"
+        raise NoEffect(f"pid {frozen.process.pid} went on after {stood_s:.0f} s with leases of {len(leases)} runs")
+    return f"pid {frozen.process.pid} stood for {stood_s:.0f} s; of its {len(frozen.held)} runs {_taken(frozen)} had a new life"
+
+
+def _taken(frozen: Frozen) -> int:
+    rows = Run.objects.filter(pk__in=frozen.held).values_list("pk", "fence")
+    return sum(fence > frozen.held[run] for run, fence in rows)
 
 
 def _stands_still(process: psutil.Process) -> bool:

@@ -63,7 +63,7 @@ def restart(scene: Scene, *, data: bool) -> str:
 
 
 def _run_id(client: "redis.Redis") -> str:
-    info: dict[str, Any] = client.info("server")  # type: ignore[assignment]
+    info: dict[str, Any] = client.info("server")
     return str(info["run_id"])
 
 

@@ -5,7 +5,7 @@ fence keeps the two apart then.
 """
 
 import os
-from importlib import import_module
+from unittest.mock import patch
 
 import django
 
@@ -18,7 +18,7 @@ NAME = "CREWDESK_BENCH_TWIN"
 def _take_name(name: str) -> None:
     """Be the worker of that name, before Celery asks who we are."""
     django.setup()
-    import_module("tasks_app.services.workers").name_of_this_process = lambda host: name
+    patch("tasks_app.services.workers.name_of_this_process", lambda host: name).start()
 
 
 if NAME in os.environ:
