@@ -64,6 +64,12 @@ def tail(html: Mapping[str, str | None], *, wait: int | None, events: Sequence[D
 
     A page that has just come also gets `missed` (how many events) and `now` (the server's clock, Unix milliseconds).
     """
+    return _json(_parts(html, wait, events, **more))[1:]
+
+
+def _parts(
+    html: Mapping[str, str | None], wait: int | None, events: Sequence[DecisionEvent], **more: int | None
+) -> dict[str, object]:
     parts: dict[str, object] = {name: value for name, value in more.items() if value}
     if html:
         parts["html"] = {name: None if text is None else clean(text) for name, text in html.items()}
@@ -71,7 +77,7 @@ def tail(html: Mapping[str, str | None], *, wait: int | None, events: Sequence[D
         parts["wait"] = wait
     if events:
         parts["events"] = [{key: clean(str(value)) for key, value in event.items()} for event in events]
-    return _json(parts)[1:]
+    return parts
 
 
 def frame(prev: str, seq: str, rest: str) -> Shared:
@@ -84,9 +90,9 @@ def heartbeat(seq: str) -> str:
     return _json({"seq": seq})
 
 
-def resync(seq: str, *, missed: int = 0) -> str:
+def resync(seq: str, *, missed: int = 0, wait: int | None = None, events: Sequence[DecisionEvent] = ()) -> str:
     """Return "fetch the page again"; frames that follow go on from `seq`. `missed`: how many events, where that is known."""
-    return _json({"resync": True, "seq": seq, **({"missed": missed} if missed else {})})
+    return _json({"resync": True, "seq": seq, **_parts({}, wait, events, missed=missed)})
 
 
 def fits(text: str) -> bool:

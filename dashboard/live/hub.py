@@ -64,6 +64,7 @@ class Hub:
         self.fast_keys: set[str] = set()
         self.newest = -1  # the highest team pk seen; -1: not looked yet
         self.answering: bool | None = None  # whether a worker answered when the slow timer looked last
+        self.sees = True  # whether the last look at the database succeeded: without it no page is told that it is up to date
         self._last = dict.fromkeys(("frame", "fast", "look", "tick", "any"), -1e9)
         self._spent = 0.0  # processor time of this process when the last frame began
         self._empty_since = time.monotonic()
@@ -176,7 +177,7 @@ class Hub:
         now = time.monotonic()
         if now - self._last["tick"] >= TICK_S:
             self._last["tick"] = now
-            self.rooms.tick(now)
+            self.rooms.tick(now, sees=self.sees)
             self.rooms.forget_teams()
         last, pace = self._last, self.pace
         rested = bool(self.rooms.views) and now >= self._rested()
@@ -219,6 +220,7 @@ class Hub:
         except Exception:
             self.stale = Stale(self.stale.keys | stale.keys, None, everything=self.stale.everything or stale.everything)
             raise
+        self.sees = True
         self.rooms.known, self.answering = outcome.known, outcome.answering
         for view, news in outcome.rooms.items():
             self.rooms.tell(view, news)
@@ -250,8 +252,6 @@ class Hub:
 
     def _joined(self, joins: list[Client], outcome: Outcome) -> None:
         self.newest = outcome.newest
-        if outcome.new_teams:
-            self.rooms.check_all()
         for client in joins:
             if client not in self.joining:
                 continue  # it left meanwhile
@@ -261,6 +261,8 @@ class Hub:
                 self.rooms.refuse(client, answer)
             else:
                 self.rooms.admit(client, answer)
+        if outcome.new_teams:
+            self.rooms.check_all()  # those who have just come, too: who looks was asked before what there is
 
     def _checked(self, client: Client, view: View, outcome: Outcome) -> None:
         answer = outcome.checks[client.ticket, view]
@@ -273,6 +275,7 @@ class Hub:
 
     def _failed(self, error: Exception) -> None:
         logger.error("the live hub cannot look at the database: %s", mask_secrets("".join(traceback.format_exception(error))))
+        self.sees = False
         self.heard_again()
         for client in list(self.joining):
             del self.joining[client]

@@ -77,12 +77,11 @@ class Refused:
 
 @dataclass(frozen=True)
 class Admitted:
-    """A socket that may: where it belongs, what it missed (resync: too much)."""
+    """A socket that may: where it belongs, what it missed (`news.resync`: too much, or nobody knows)."""
 
     view: View
     shown: Shown
-    news: News | None = None
-    resync: bool = False
+    news: News = field(default_factory=lambda: News(Shown(()), {}, resync=True))
     missed: int = 0  # events since the page was loaded
 
 

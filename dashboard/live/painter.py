@@ -47,7 +47,7 @@ class Painter:
         hashes = {name: value for name, value in walk.hashes.items() if name in now}
         after = Shown(
             roots,
-            walk.inside,
+            {name: children for name, children in walk.inside.items() if name in now},
             hashes,
             frozenset(walk.broken & now),
             frozenset(walk.doubted & now),

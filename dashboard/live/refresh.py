@@ -6,17 +6,18 @@ for everybody of its audience, and compared with what its pages were sent last.
 
 import logging
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from django.db import DatabaseError, close_old_connections
 
 from dashboard.access import Viewer
-from dashboard.live import cursor
+from dashboard.live import missed
 from dashboard.live.client import Ticket
 from dashboard.live.frames import Close, DecisionEvent
 from dashboard.live.identity import viewer_of
 from dashboard.live.orders import Admitted, Kind, News, Order, Outcome, Refused, Shown, View
+from dashboard.live.owed import MOST_EVENTS
 from dashboard.live.pace import Pace
 from dashboard.live.painter import Painter
 from dashboard.panels import registry
@@ -59,7 +60,7 @@ class _Refresh:
         self.maps: dict[View, Shown] = {}
         self.keys = set(order.keys)
         self.flooded = set[int]()  # teams with more new lines than anybody reads
-        self.opened: list[str] = []
+        self.opened: list[selector.Opened] = []
         self.result = Outcome(dict(order.known), order.newest, answering=order.answering)
         self.turned = False  # the last worker fell silent, or one is back: no event says so
         self.waits: dict[frozenset[int], int] = {}
@@ -69,7 +70,7 @@ class _Refresh:
         if order.kind is not Kind.FAST:
             self._read()
         if order.kind is not Kind.JOINS:
-            announced = self._announced()
+            announced = _announced(self.opened)
             result.rooms = {view: self._room(view, shown, announced) for view, shown in order.rooms.items()}
         result.joins = {ticket: self._join(ticket) for ticket in order.joins}
         result.checks = {check: self._check(*check) for check in order.checks}
@@ -108,14 +109,8 @@ class _Refresh:
         if len(rows) > self.pace.max_rows:
             self.flooded.add(team)
         self.keys.update(key for row in rows for key in row.keys)
-        self.opened += [row.opened for row in rows if row.opened]
-
-    def _announced(self) -> Announced:
-        news: Announced = {}
-        for row in selector.opened(self.opened) if self.opened else ():
-            event = DecisionEvent(type="decision", id=row.id, kind=row.kind, title=row.title, agent=row.agent, team=row.team)
-            news.setdefault(row.team_id, []).append(event)
-        return news
+        if team in self.flooded or any(row.opens for row in rows):
+            self.opened += selector.opened(team, after=before, upto=last)
 
     # what a view shows -----------------------------------------------------------------------------------------------
 
@@ -126,7 +121,7 @@ class _Refresh:
             )
         sweep = view in self.order.sweep
         everything = self.order.everything or self.turned or sweep or bool(self.flooded & view.team_ids)
-        events = tuple(event for team in view.team_ids & set(announced) for event in announced[team])
+        events = tuple(event for team in view.team_ids & set(announced) for event in announced[team])[-MOST_EVENTS:]
         news = News(shown, {})
         if everything or any(self._touched(block) for block in shown.blocks()):
             news = self._painted(view, shown, everything=everything, sweep=sweep)
@@ -175,19 +170,19 @@ class _Refresh:
         return view, roots
 
     def _join(self, ticket: Ticket) -> Admitted | Refused:
-        found = self._admit(ticket)
-        if isinstance(found, Refused):
-            return found
-        view, roots = found
+        admitted = self._admit(ticket)
+        if isinstance(admitted, Refused):
+            return admitted
+        view, roots = admitted
         shown = self._map(view, roots)
         now = {team: self.result.known.get(team, 0) for team in view.team_ids}
-        count, keys = self._missed(ticket.since, now)
-        if count is None:
-            return Admitted(view, shown, resync=True)
-        if count > self.pace.max_rows:
-            return Admitted(view, shown, resync=True, missed=count)
-        news = self.painter.paint(shown, roots, view.viewer, stale=lambda block: keys is None or not block.keys.isdisjoint(keys))
-        return Admitted(view, shown, replace(news, wait=self._wait(view)), resync=news.resync, missed=count)
+        found = missed.since(ticket.since, now, most=self.pace.max_rows)
+        if found.fetch:
+            news = News(shown, {}, resync=True)
+        else:
+            news = self.painter.paint(shown, roots, view.viewer, stale=lambda block: found.touches(block.keys))
+        events = tuple(map(_event, found.asked))[-MOST_EVENTS:]
+        return Admitted(view, shown, replace(news, wait=self._wait(view), events=events), found.count)
 
     def _map(self, view: View, roots: tuple[Block, ...]) -> Shown:
         """Return what the page consists of: known where the view is open, else found by drawing it once."""
@@ -196,22 +191,6 @@ class _Refresh:
             known = room.shown if room else self.order.rooms.get(view)
             self.maps[view] = Shown(known.roots, known.inside) if known else self.painter.map(roots, view.viewer)
         return self.maps[view]
-
-    def _missed(self, text: str, now: dict[int, int]) -> tuple[int | None, set[str] | None]:
-        """Return how many events came after a cursor (None: it makes no sense any more) and their keys (None: all)."""
-        if text.startswith(cursor.DIGEST):
-            return 0, set() if text == cursor.encode(now) else None
-        since = cursor.decode(text)
-        if since is None or set(since) != set(now) or any(since[team] > now[team] for team in now):
-            return None, None
-        count = sum(now.values()) - sum(since.values())
-        if count > self.pace.max_rows:
-            return count, None
-        keys = set[str]()
-        for team in (team for team in now if since[team] < now[team]):
-            rows = selector.lines(team, after=since[team], upto=now[team], limit=self.pace.max_rows)
-            keys.update(key for row in rows for key in row.keys)
-        return count, keys
 
     def _check(self, ticket: Ticket, before: View) -> Admitted | Refused:
         """Look again: the same view; another one, with what differs in it; or refused."""
@@ -226,9 +205,18 @@ class _Refresh:
         news = self.painter.paint(
             shown, roots, view.viewer, stale=lambda block: narrowed(block, before.viewer) != narrowed(block, view.viewer)
         )
-        return Admitted(
-            view, Shown(news.shown.roots, news.shown.inside), replace(news, wait=self._wait(view)), resync=news.resync
-        )
+        return Admitted(view, Shown(news.shown.roots, news.shown.inside), replace(news, wait=self._wait(view)))
+
+
+def _announced(opened: Iterable[selector.Opened]) -> Announced:
+    news: Announced = {}
+    for row in opened:
+        news.setdefault(row.team_id, []).append(_event(row))
+    return news
+
+
+def _event(row: selector.Opened) -> DecisionEvent:
+    return DecisionEvent(type="decision", id=row.id, kind=row.kind, title=row.title, agent=row.agent, team=row.team)
 
 
 def _log(what: str, error: Exception) -> None:

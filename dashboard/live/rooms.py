@@ -86,12 +86,12 @@ class Rooms:
         elif news.resync and not client.say(frames.resync(seq), seq):
             self.owed[client] = Owed(seq, fetch=True)
 
-    def tick(self, now: float) -> None:
-        """Send heartbeats to quiet pages; close those that have given no credit for too long."""
+    def tick(self, now: float, *, sees: bool) -> None:
+        """Send heartbeats to quiet pages, while the hub sees the database; close those that have given no credit for too long."""
         for client, view in list(self.views.items()):
             if client.behind_since is not None and now - client.behind_since > self.pace.behind_s:
                 self.refuse(client, Refused(Close.TOO_SLOW, "nothing was acknowledged"))
-            elif now - client.last_sent > self.pace.heartbeat_s:
+            elif sees and now - client.last_sent > self.pace.heartbeat_s:
                 at = self._cursor(view)
                 client.say(frames.heartbeat(at), at)
 
@@ -101,14 +101,15 @@ class Rooms:
         """Put a page that has just connected into its room and send what it missed."""
         room = self._enter(client, answer)
         room.doubt()
-        at, news = self._cursor(answer.view), answer.news and _sendable(answer.news)
-        if answer.resync or news is None or news.resync:
-            text = frames.resync(at, missed=answer.missed)
+        at, news = self._cursor(answer.view), _sendable(answer.news)
+        if news.resync:
+            text = frames.resync(at, missed=answer.missed, wait=news.wait, events=news.events)
         else:
             rest = _tail(news, missed=answer.missed, now=int(time.time() * 1000))
             text = frames.frame(client.cursor, at, rest)
         if not client.say(text, at):
-            self.owed[client] = Owed(at, fetch=True)
+            self.owed[client] = owed = Owed(at, fetch=True)
+            owed.add(news, at)
 
     def move(self, client: Client, answer: Admitted) -> None:
         """Put a page whose viewer's rights have changed into its new room and send what looks different there."""
@@ -139,7 +140,8 @@ class Rooms:
 
     def due_checks(self, now: float) -> list[tuple[Client, View]]:
         """Return the pages whose session and rights are to be looked at again, at most a batch, and set their next time."""
-        due = [(client, view) for client, view in self.views.items() if client.check_at <= now][: self.pace.recheck_batch]
+        waiting = sorted(self.views.items(), key=lambda item: item[0].check_at)  # the longest first: none waits for ever
+        due = [(client, view) for client, view in waiting[: self.pace.recheck_batch] if client.check_at <= now]
         for client, _ in due:
             client.check_at = self._next_check(now)
         return due
@@ -150,10 +152,11 @@ class Rooms:
 
     def due_sweeps(self, now: float) -> frozenset[View]:
         """Return a few views that are to be compared as a whole, and set their next time."""
-        due = [(view, room) for view, room in self.by_view.items() if now - room.swept_at > self.pace.sweep_s]
-        for _, room in due[: self.pace.sweep_batch]:
+        waiting = sorted(self.by_view.items(), key=lambda item: item[1].swept_at)  # the longest first: none waits for ever
+        due = [(view, room) for view, room in waiting[: self.pace.sweep_batch] if now - room.swept_at > self.pace.sweep_s]
+        for _, room in due:
             room.swept_at = now
-        return frozenset(view for view, _ in due[: self.pace.sweep_batch])
+        return frozenset(view for view, _ in due)
 
     def check_all(self) -> None:
         """Let every page's rights be looked at again now."""

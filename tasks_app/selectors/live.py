@@ -13,11 +13,11 @@ from tasks_app.selectors import inbox
 
 @dataclass(frozen=True)
 class Line:
-    """One event, as far as live pages care: which blocks it makes stale and which decision it opened ("": none)."""
+    """One event, as far as live pages care: which blocks it makes stale and whether it opened a decision."""
 
     seq: int
     keys: tuple[str, ...]
-    opened: str
+    opens: bool
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,8 @@ def positions(team_ids: Iterable[int], *, newer_than: int | None = None) -> dict
 def lines(team_id: int, *, after: int, upto: int, limit: int) -> Sequence[Line]:
     """Return the events with after < seq <= upto in order, at most `limit`."""
     rows = Event.objects.filter(team_id=team_id, seq__gt=after, seq__lte=upto).order_by("seq")
-    found = rows.values_list("seq", "keys", "kind", "decision_id")[:limit]
-    opened = EventKind.DECISION_OPENED.value
-    return [Line(seq, tuple(keys), decision if kind == opened else "") for seq, keys, kind, decision in found]
+    found = rows.values_list("seq", "keys", "kind")[:limit]
+    return [Line(seq, tuple(keys), kind == EventKind.DECISION_OPENED.value) for seq, keys, kind in found]
 
 
 def waiting(team_ids: Iterable[int]) -> int:
@@ -53,10 +52,11 @@ def waiting(team_ids: Iterable[int]) -> int:
     return inbox.total(list(team_ids)).open
 
 
-def opened(decision_ids: Iterable[str]) -> Sequence[Opened]:
-    """Return those of the decisions that are still open, oldest first."""
-    rows = Decision.objects.filter(pk__in=list(decision_ids), status=DecisionStatus.OPEN.value).select_related("agent", "team")
+def opened(team_id: int, *, after: int, upto: int) -> Sequence[Opened]:
+    """Return the decisions that events with after < seq <= upto opened and that are still open, oldest first."""
+    events = Event.objects.filter(team_id=team_id, kind=EventKind.DECISION_OPENED.value, seq__gt=after, seq__lte=upto)
+    rows = Decision.objects.filter(team_id=team_id, status=DecisionStatus.OPEN.value, pk__in=events.values("decision_id"))
     return [
         Opened(row.id, row.kind, row.title, row.agent.name if row.agent else "", row.team.name, row.team_id)
-        for row in rows.order_by("opened_at", "id")
+        for row in rows.select_related("agent", "team").order_by("opened_at", "id")
     ]

@@ -118,8 +118,9 @@ def new_team_silently(name: str, username: str) -> int:
 
 
 @transaction.atomic
-def ask(team: int, title: str) -> str:
-    decision = factories.DecisionFactory(team=Team.objects.get(pk=team), task=None, run=None, agent=None, title=title)
+def ask(team: int, title: str, answered: bool = False) -> str:
+    of = {"team": Team.objects.get(pk=team), "task": None, "run": None, "agent": None}
+    decision = factories.DecisionFactory(**of, title=title, answered=answered)
     events.append(team, EventKind.DECISION_OPENED, keys={keys.inbox(team)}, decision_id=decision.pk)
     return str(decision.pk)
 

@@ -55,6 +55,25 @@ async def test_a_page_that_missed_more_than_anybody_reads_is_told_to_fetch_itsel
         assert frame["seq"] == world.load("lead").seq
 
 
+@pytest.mark.parametrize("more", [0, 2001], ids=["brought by a frame", "fetched"])
+async def test_a_page_that_comes_back_is_told_of_requests_that_were_opened_meanwhile_and_still_wait(
+    world: World, more: int
+) -> None:
+    dom = world.load("lead")
+    world("ask", world.facts["atlas"], "Answered meanwhile", True)
+    asked = world("ask", world.facts["atlas"], "Still waits")
+    world("ask", world.facts["borealis"], "Of others")
+    if more:
+        world("bulk", world.facts["atlas"], more)
+    async with world.open("lead", dom) as page:
+        frame = await page.next()
+    assert bool(frame.get("resync")) is bool(more)
+    assert [(event["id"], event["title"], event["team"]) for event in frame["events"]] == [(asked, "Still waits", "Atlas")]
+    assert frame["wait"] >= 1
+    async with world.open("lead", world.load("lead")) as page:
+        assert "events" not in await page.next(), "the page that was loaded after it shows it"
+
+
 @pytest.mark.parametrize("since", ["", "nonsense", "9:9", "-", "1:99999999999", "1:0,1:0", "1" * 300])
 async def test_a_cursor_that_makes_no_sense_leads_to_a_resync(world: World, since: str) -> None:
     async with open_page(world.server, "team", "atlas", since=since, session=world.session("lead")) as page:

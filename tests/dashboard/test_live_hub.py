@@ -12,7 +12,7 @@ from dashboard.live import hub as module
 from dashboard.live.client import Client, Send, Ticket
 from dashboard.live.hub import Hub
 from dashboard.live.listener import Hint
-from dashboard.live.orders import Admitted, News, Shown, View
+from dashboard.live.orders import Admitted, News, Order, Outcome, Shown, View
 from dashboard.live.pace import Pace
 from dashboard.live.rooms import Rooms
 
@@ -97,6 +97,61 @@ async def test_pages_that_stand_at_the_same_place_are_sent_one_text_and_others_t
     assert early is late
     assert [json.loads(text)["prev"] for text in (early, far)] == ["1:3", "1:2"]
     assert json.loads(far)["html"] == {"a": "<p>x</p>"}
+
+
+def _page(texts: list[str], page: str = "team") -> Client:
+    return Client(Ticket("s", page, "atlas", "1:0"), _into(texts), Pace())
+
+
+async def test_signs_of_life_come_only_while_the_hub_sees_the_database() -> None:
+    """A page that hears nothing says that it is stale; one that hears them says "Live"."""
+    fails = [True]
+
+    async def work(order: Order, pace: Pace) -> Outcome:
+        if fails[0]:
+            raise ConnectionError("the database is away")
+        return Outcome(dict(order.known), 1)
+
+    hub, texts = Hub(Pace(heartbeat_s=1.0)), list[str]()
+    page = _page(texts)
+    hub.rooms.admit(page, Admitted(VIEW, Shown(()), News(Shown(()), {})))
+
+    async def heard() -> int:
+        page.last_sent -= 10
+        hub._last = dict.fromkeys(hub._last, -1e9)
+        try:
+            await hub._round(work)
+        except ConnectionError as error:
+            hub._failed(error)
+        await _pumped([page])
+        return len(texts)
+
+    before = await heard()
+    assert [await heard(), await heard()] == [before, before]
+    fails[0] = False
+    assert [await heard(), await heard()] == [before, before + 1]
+
+
+async def test_where_more_is_due_than_one_frame_takes_what_waited_longest_comes_first() -> None:
+    pace = Pace(sweep_batch=2, recheck_batch=2)
+    rooms, count = Rooms(pace), 5
+    for number in range(count):
+        view = View("team", str(number), frozenset({1}), frozenset())
+        rooms.admit(_page([], f"page-{number}"), Admitted(view, Shown(()), News(Shown(()), {})))
+    swept, checked = set[str](), set[str]()
+    for turn in range(1, 4):
+        now = time.monotonic() + turn * (pace.sweep_s + pace.recheck_s)  # all of them are due again
+        swept |= {view.arg for view in rooms.due_sweeps(now)}
+        checked |= {client.ticket.page for client, _ in rooms.due_checks(now)}
+    assert len(swept) == len(checked) == count
+
+
+async def test_who_comes_with_the_look_that_finds_a_new_team_is_looked_at_again_too() -> None:
+    """Who looks is asked before what there is: rights in a team that was made in between are not known yet."""
+    hub, page = Hub(Pace()), _page([])
+    hub.joining[page] = None
+    hub._joined([page], Outcome({}, 2, new_teams=True, joins={page.ticket: Admitted(VIEW, Shown(()))}))
+    assert hub.rooms.check_due(time.monotonic())
 
 
 def _into(texts: list[str]) -> Send:

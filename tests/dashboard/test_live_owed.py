@@ -203,9 +203,9 @@ async def test_one_that_acknowledges_nothing_is_closed_at_last_and_no_heartbeat_
     desk.wait(2.0)
     desk.tell(2, {"a": "2"})
     desk.wait(30.0)
-    desk.rooms.tick(module.time.monotonic())
+    desk.rooms.tick(module.time.monotonic(), sees=True)
     assert (desk.page.cursor, desk.page.closed) == ("1:1", False)
     desk.wait(31.0)
-    desk.rooms.tick(module.time.monotonic())
+    desk.rooms.tick(module.time.monotonic(), sees=True)
     assert desk.page.closed
     assert not desk.rooms.owed

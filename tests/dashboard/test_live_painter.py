@@ -143,6 +143,14 @@ def test_a_new_child_comes_with_its_container_and_is_live_afterwards(tree: type[
     assert set(Painter().paint(news.shown, roots(), ME, stale=touched("c")).html) == {"c"}
 
 
+def test_what_is_gone_is_forgotten_with_all_that_stood_in_it(tree: type[Tree]) -> None:
+    """A page that is open for days sees many blocks come and go."""
+    shown = first()
+    tree.nodes["list"] = ("L", ["a"])
+    shown = Painter().paint(shown, roots(), ME, stale=touched("list")).shown
+    assert set(shown.inside) == set(shown.hashes) == {"list", "a", "side"}
+
+
 def test_a_block_that_is_gone_is_told_once(tree: type[Tree]) -> None:
     shown = first()
     del tree.nodes["side"]
