@@ -33,13 +33,13 @@
       form.insertAdjacentHTML("beforeend", '<p class="error" role="alert" data-answer-status>');
       status = form.lastElementChild;
     }
-    status.textContent = text;
+    if (status.textContent !== text) status.textContent = text; // read aloud once
     status.hidden = false;
   };
   const failed = (form, why) => {
     sending.delete(form.dataset.answer);
-    if (form.id && !form.dataset.answer) form.dataset.hold = "firm"; // no frame takes the words away
-    say(form, `Not delivered: ${why}. Your text is kept. Try again.`);
+    if (form.id && !form.dataset.answer) form.dataset.hold = "firm"; // no frame takes the words away; else they come again
+    say(form, form.words = `Not delivered: ${why}. Your text is kept. Try again.`);
   };
   document.addEventListener("submit", (event) => {
     const form = event.target.closest?.("[data-answer]");
@@ -60,6 +60,7 @@
     const form = posted(event);
     if (!form) return;
     event.detail.ctx.request.headers["Idempotency-Key"] = form.once ??= Math.random();
+    form.words = null;
     if (!form.dataset.answer) form.querySelector("[data-answer-status]")?.remove();
   });
   document.addEventListener("htmx:error", (event) => {
@@ -70,7 +71,7 @@
     const form = posted(event), { status } = event.detail.ctx.response, good = status < 400;
     if (!form) return;
     if (status >= 500) return failed(form, "server error");
-    form.once = null;
+    form.once = form.words = null;
     delete form.dataset.hold;
     sending.delete(form.dataset.answer);
     if (form.matches("[data-answer],[data-next]")) [answered, refused] = [good, !good];
@@ -158,7 +159,11 @@
     }
   };
   document.addEventListener("page:skew", ({ detail }) => { skew = detail; });
-  document.addEventListener("page:shown", () => { order(); tick(); });
+  document.addEventListener("page:shown", () => {
+    order();
+    tick();
+    for (const form of document.forms) if (form.words) say(form, form.words);
+  });
   document.addEventListener("visibilitychange", tick);
   setInterval(tick, 1000);
 

@@ -1,17 +1,17 @@
-// One socket per page: morphs the blocks of each frame in, around what the person holds, and says how fresh the page is.
-// Held: a field being typed in, [data-hold] under the pointer or being sent (its answer must find the form it is for), what asks
-// "are you sure?" and what has failed ([data-hold=firm]). Events become `live:<type>` on document; `page:shown`: blocks have changed;
-// `page:skew`: ms that the server's clock is ahead.
+// One socket per page: morphs what frames bring in, around what the person holds, and says how fresh the page is. See
+// docs/architecture.md, "The live page".
 (() => {
   "use strict";
-  const BEAT = 25_000, FIRST = 500, LONGEST = 30_000, LATE = 10_000, ACK_MS = 1000, ACK_SIZE = 150_000, BUDGET_MS = 12, MOST_MS = 100, REST = 4;
+  const BEAT = 25_000, FIRST = 500, LONGEST = 30_000, LATE = 10_000, SOON = 2000, ACK_MS = 1000, ACK_SIZE = 150_000, BUDGET_MS = 12, MOST_MS = 100, REST = 4;
   const byId = (id) => document.getElementById(id);
-  const queue = new Map(); // id -> { html: the newest, null: gone; at: when it was heard }, the longest waiting first
-  let socket, url, seq, pageSeq, state, note, fetching, away, paused, owed, ackDue;
-  let last = Date.now(), tries = 0, rested = 0, timer, raf, ackTimer, heards = 0, budget = BUDGET_MS, acked = 0, size = 0, opened = 0;
+  const queue = new Map(); // id -> { html, at: when it was heard }, the longest waiting first
+  const told = new Set();
+  let socket, url, seq, state, note, fetching, away, paused, owed, ackDue; // fetching: { missed }, and then there is no socket
+  let last = Date.now(), tries = 0, rested = 0, timer, raf, ackTimer, heards = 0, budget = BUDGET_MS, acked = 0, size = 0, opened = 0, fetched = 0, again = 0, moved = 0;
 
   const write = (node, text) => { if (node && node.textContent !== text) node.textContent = text; };
-  const tell = (word, detail) => document.dispatchEvent(new CustomEvent("page:" + word, { detail }));
+  const tell = (name, detail) => document.dispatchEvent(new CustomEvent(name, { detail }));
+  const parse = (html) => { const made = document.createElement("template"); made.innerHTML = html; return made; };
   const since = () => new Date(last).toTimeString().slice(0, 8);
   const say = (word) => {
     state = document.documentElement.dataset.conn = word;
@@ -39,15 +39,15 @@
 
   const TYPING = "textarea,select,[contenteditable],input:not([type=checkbox],[type=radio])";
   const holds = () => {
-    const found = [...document.querySelectorAll("[data-hold]:is(:hover, :has(form.htmx-request)),[data-hold=firm]")], field = document.activeElement;
+    const over = Date.now() - moved < LONGEST ? ":hover," : "", field = document.activeElement;
+    const found = [...document.querySelectorAll(`[data-hold]:is(${over}:has(form.htmx-request)),[data-hold=firm]`)];
     if (field?.matches(TYPING)) found.push(field.closest("[data-hold]") ?? field.closest("form") ?? field);
     return found.map((node) => node.closest("[id]")).filter((node) => node && !node.contains(byId("main")));
   };
-  // What stands in a [data-sorted] list keeps its place, under whatever pointer: what is new comes last. A button puts it in order.
+  // What stands in a [data-sorted] list keeps its place: what is new comes last.
   const steady = (text) => {
     if (!text.includes("data-sorted")) return text;
-    const made = document.createElement("template");
-    made.innerHTML = text;
+    const made = parse(text);
     for (const list of made.content.querySelectorAll("[data-sorted]")) {
       const place = new Map([...(byId(list.id)?.children ?? [])].map((one, at) => [one.id, at]));
       const where = (row) => place.get(row.id) ?? place.size;
@@ -55,7 +55,7 @@
     }
     return made.innerHTML;
   };
-  // A block that only says something else has its texts and attributes put; a morph, ten times as dear, knows a row that has moved.
+  // Texts and attributes alone are put; a morph, ten times as dear, knows a row that has moved.
   const MADE = /^(hx-|(href|action|formaction|name|value|type|for)$)/, FIELDS = "input,select,textarea,template";
   const changes = (one, other, found) => {
     if (one.isEqualNode(other)) return true;
@@ -74,8 +74,7 @@
     return [...one.childNodes].every((node, at) => changes(node, other.childNodes[at], found));
   };
   const rewrite = (target, text) => {
-    const made = document.createElement("template"), found = [];
-    made.innerHTML = text.trim();
+    const made = parse(text.trim()), found = [];
     if (made.content.childNodes.length !== 1 || !changes(target, made.content.firstChild, found)) return false;
     found.forEach((change) => change());
     return true;
@@ -86,8 +85,7 @@
     const inside = held.filter((node) => target.contains(node));
     if (held.some((node) => node.contains(target))) return false;
     if (inside.length) {
-      const made = document.createElement("template");
-      made.innerHTML = text;
+      const made = parse(text);
       for (const node of inside) {
         const twin = made.content.querySelector("#" + CSS.escape(node.id));
         if (!twin) return false;
@@ -96,21 +94,19 @@
       }
       text = made.innerHTML;
     }
-    if (!inside.length && rewrite(target, text)) {
-      if (target.id === "main") follow(); // a swap would say so itself
-      return true;
-    }
-    htmx.swap({ target, text: steady(text), swap: "outerMorph", sourceElement: target });
+    if (inside.length || !rewrite(target, text)) htmx.swap({ target, text: steady(text), swap: "outerMorph", sourceElement: target, own: true });
     return true;
   };
-  // What is around a block and was heard before it comes first; where that is held, the block comes again after it.
+  // What is around a block and was heard before comes first; where that is held, the block comes again after it.
   const show = (id, held) => {
-    let { html, at } = queue.get(id), node = byId(id), again = false;
-    for (let up = node; up = up?.parentElement?.closest("[id]");) {
+    const { html, at } = queue.get(id);
+    let again = false;
+    for (let up = byId(id); up = up?.parentElement?.closest("[id]");) {
       if (!(queue.get(up.id)?.at < at)) continue;
-      if (show(up.id, held)) return show(id, held);
+      if (show(up.id, held) && !queue.has(up.id)) return show(id, held);
       again = true;
     }
+    const node = byId(id);
     if (html === null) node?.remove();
     else if (node ? !put(node, html, held, at) : [...queue.values()].some((other) => other.at < at)) return false;
     for (const [other, one] of queue) if (one.at < at && byId(id)?.contains(byId(other))) queue.delete(other);
@@ -123,8 +119,8 @@
       try { if (queue.has(id)) show(id, held); } catch (error) { queue.delete(id); console.error(error); }
       if (performance.now() - start > budget) { kick(); break; }
     }
-    tell("shown");
-    // after the paint: who has no time gets fewer frames, and more with each
+    tell("page:shown");
+    // after the paint: who has no time gets fewer frames
     setTimeout(() => {
       const took = performance.now() - start;
       budget = Math.min(MOST_MS, Math.max(BUDGET_MS, took / 2));
@@ -138,35 +134,45 @@
     raf = pause > 0 ? setTimeout(() => { raf = requestAnimationFrame(flush); }, pause) : requestAnimationFrame(flush);
   };
 
-  // What has not been shown is not acknowledged: a page that is slow is sent less, not later. A hidden one shows nothing.
+  // What is not shown is not acknowledged: a slow page is sent less, not later. A hidden one shows nothing.
   const ack = () => {
     if (ackDue = raf && !document.hidden && Date.now() - acked < LATE) return;
     [ackTimer, acked, size] = [clearTimeout(ackTimer), Date.now(), 0];
     if (socket?.readyState === 1) socket.send(JSON.stringify({ ack: seq }));
   };
-  // [data-made-of] says what a page is made of: another word means blocks that no frame can bring.
+  // Another word in [data-made-of] means blocks that no frame can bring.
   const remade = (node, html) => {
     if (!node?.dataset.madeOf || html === null) return false;
-    return new DOMParser().parseFromString(html, "text/html").getElementById(node.id)?.dataset.madeOf !== node.dataset.madeOf;
+    return parse(html).content.getElementById(node.id)?.dataset.madeOf !== node.dataset.madeOf;
   };
   const heard = (event) => {
     if (event.target !== socket) return;
-    const frame = JSON.parse(event.data);
+    const frame = JSON.parse(event.data), html = frame.html ?? {}, gap = frame.resync || ("prev" in frame && frame.prev !== seq);
     if (frame.error) return;
     last = Date.now();
     tries = 0;
-    if (frame.now) tell("skew", frame.now - last);
-    if (frame.resync || ("prev" in frame && frame.prev !== seq)) { seq = frame.seq; return resync(frame.missed); }
     seq = frame.seq;
+    if (last - opened > SOON) again = 0;
+    if (frame.now) tell("page:skew", frame.now - last);
+    if ("wait" in frame) badge(frame.wait);
+    for (const detail of frame.events ?? []) {
+      if (told.has(detail.id)) continue; // a page may hear of it twice
+      told.add(detail.id);
+      tell("live:" + detail.type, detail);
+    }
+    if (gap || Object.keys(html).some((id) => remade(byId(id), html[id]))) {
+      if (!again++ || paused) return resync(frame.missed);
+      drop(); // just fetched, and not yet good: longer each time
+      fetching = frame;
+      tries = again - 2;
+      return later(() => resync(frame.missed));
+    }
     if (state !== "live") say("live");
     caughtUp(frame.missed);
-    if (Object.keys(frame.html ?? {}).some((id) => remade(byId(id), frame.html[id]))) return resync();
-    for (const id in frame.html) wait(id, frame.html[id]); // the oldest first: a frame that was owed may hold a block and what is around it
-    if ("wait" in frame) badge(frame.wait);
-    for (const detail of frame.events ?? []) document.dispatchEvent(new CustomEvent("live:" + detail.type, { detail }));
+    for (const id in html) wait(id, html[id]); // the oldest first
     kick();
     size += event.data.length; // beyond 512 kB without a word the server sends nothing
-    if (document.hidden || last - acked >= ACK_MS || size > ACK_SIZE) ack(); // timers of a hidden page may take a minute
+    if (document.hidden || last - acked >= ACK_MS || size > ACK_SIZE) ack(); // a hidden page's timers are slow
     else ackTimer ||= setTimeout(ack, ACK_MS);
   };
   const drop = () => {
@@ -177,6 +183,7 @@
   };
   const open = (from) => {
     drop();
+    fetching = null;
     seq = from;
     opened = acked = Date.now();
     const to = new URL(url, location.href);
@@ -197,8 +204,10 @@
     timer = setTimeout(what, Math.min(LONGEST, FIRST * 2 ** tries++) * (0.7 + Math.random() * 0.6));
   };
   const retry = () => {
+    if (!url || away) return;
     tries = 0;
-    if (url && !away && !fetching && !(socket?.readyState < 2)) open(seq);
+    if (!fetching) { if (!(socket?.readyState < 2)) open(seq); }
+    else if (Date.now() - fetched > SOON) resync(fetching.missed);
   };
   const reload = () => {
     const circling = Date.now() - sessionStorage.liveReload < BEAT;
@@ -207,7 +216,7 @@
     else location.replace(location.pathname + location.search); // a page that a form was sent to is not sent again
   };
 
-  // Paused: nothing on the page moves; the count in its title, and what tells of requests, go on.
+  // Paused: nothing moves but the count in the title, and what tells of requests.
   document.addEventListener("live:pause", () => {
     paused = document.documentElement.toggleAttribute("data-paused");
     say(state);
@@ -218,47 +227,45 @@
 
   const resync = async (missed) => {
     if (paused) {
-      [owed, fetching] = [true, null];
+      owed = true;
       return socket ? ack() : open(seq);
     }
     owed = false;
-    const mine = fetching = {};
+    const mine = fetching = { missed };
+    fetched = Date.now();
     drop();
     queue.clear();
     try {
-      const answer = await fetch(location.href, { cache: "no-store", headers: { "X-Live": "resync" } });
+      const answer = await fetch(location.href, { cache: "no-store", headers: { "X-Live": "resync" }, signal: AbortSignal.timeout(LATE) });
       if (answer.status >= 500) throw answer;
       const page = new DOMParser().parseFromString(await answer.text(), "text/html"), main = page.getElementById("main");
-      follow();
-      if (fetching !== mine) return; // somebody has put another page in meanwhile
-      fetching = null;
+      if (fetching !== mine) return; // another page was put in meanwhile
       owed = paused;
-      if (paused || byId("main")?.dataset.live !== url) return open(seq); // it stands still, or is none that lives: told of by no frame
-      // a refused answer's address leads back to its page: the same page is no other one
+      if (paused || byId("main")?.dataset.live !== url) return open(seq); // it stands still, or is none that lives
+      // a refused answer's address leads back to its page
       if (!answer.ok || main?.dataset.live !== url) return reload();
       document.title = page.title;
-      // what this person was told stays: the fresh page does not know of it
+      // what this person was told stays
       main.prepend(...[...document.querySelectorAll("#main > .note[role]")].map((node) => node.cloneNode(true)));
       // outermost elements with an id, but what scripts write into
       for (const node of page.querySelectorAll("body [id]:not(body [id] [id], [id^=conn], [id^=theme])")) {
         const mine = byId(node.id);
         if (mine && !put(mine, node.outerHTML)) wait(node.id, node.outerHTML);
       }
-      tell("shown");
-      follow();
-      if (!socket) open(pageSeq);
+      tell("page:shown");
+      open(main.dataset.seq); // though it be held: it waits with what is heard from now on
       caughtUp(missed);
     } catch {
-      if (fetching === mine || !(fetching || socket)) later(() => resync(missed));
+      if (fetching === mine) later(() => resync(missed));
     }
   };
-  // A page that was put in has a position of its own.
+  // A page that was put in has a position of its own; what was heard before is older, or is heard again.
   const follow = () => {
-    const { live, seq: at } = byId("main")?.dataset ?? {};
-    if (!live || (at === pageSeq && live === url)) return;
-    fetching = null;
+    const main = byId("main"), { live, seq: at } = main?.dataset ?? {};
+    if (!live) return;
+    for (const id of queue.keys()) if (!byId(id) || main.contains(byId(id))) queue.delete(id);
     url = live;
-    open(pageSeq = at);
+    open(at);
   };
 
   setInterval(() => {
@@ -272,11 +279,12 @@
   document.addEventListener("visibilitychange", () => { if (ackDue) ack(); if (!document.hidden) { kick(); retry(); } });
   document.addEventListener("focusout", () => setTimeout(kick));
   document.addEventListener("pointerout", kick);
-  document.addEventListener("htmx:after:swap", follow);
+  document.addEventListener("pointermove", (event) => { if (event.pointerType !== "touch") moved = Date.now(); });
+  document.addEventListener("htmx:after:swap", ({ detail }) => { if (!detail.ctx.own) follow(); });
   addEventListener("online", retry);
   addEventListener("focus", retry);
-  addEventListener("pagehide", () => { away = true; drop(); });
-  addEventListener("pageshow", (event) => { if (event.persisted) { away = false; fetching ? resync() : retry(); } });
+  addEventListener("pagehide", () => { away = true; fetched = 0; drop(); });
+  addEventListener("pageshow", () => { away = false; retry(); });
   say(byId("main")?.dataset.live ? "connecting" : "none");
   follow();
 })();

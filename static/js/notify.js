@@ -98,5 +98,6 @@ document.addEventListener("click", (event) => {
 addEventListener("storage", () => { chosen = read("notify", {}); show(); });
 document.addEventListener("visibilitychange", seen);
 document.addEventListener("htmx:after:settle", show);
+document.addEventListener("page:shown", show); // texts that are put in place (live.js) settle nothing
 seen();
 show();

@@ -1,14 +1,15 @@
-// Sets the colours before the first paint: as the system wants, or as this person chose; and whether buttons name their keys, so
-// that none grows while it is read. Loaded blocking, in the head.
+// Before the first paint, so that nothing moves: the colours (as the system wants, or as this person chose), whether buttons name
+// their keys, and whether the bar asks who wants to be told. Loaded blocking, in the head.
 (() => {
   const NAMES = { "": "as the system", light: "light", dark: "dark" };
   const NEXT = { "": "light", light: "dark", dark: "" };
-  const read = () => { try { return localStorage.getItem("theme") || ""; } catch { return ""; } };
+  const read = (name) => { try { return localStorage.getItem(name) || ""; } catch { return ""; } };
   const keep = (theme) => { try { localStorage.setItem("theme", theme); } catch { /* private mode: for this page only */ } };
-  let theme = read();
+  const { dataset } = document.documentElement;
+  let theme = read("theme");
   const apply = () => {
-    if (theme) document.documentElement.dataset.theme = theme;
-    else delete document.documentElement.dataset.theme;
+    if (theme) dataset.theme = theme;
+    else delete dataset.theme;
     const button = document.getElementById("theme");
     if (!button) return;
     button.hidden = false;
@@ -17,9 +18,8 @@
     use.setAttribute("href", use.getAttribute("href").replace(/#.*/, theme === "dark" ? "#moon" : "#sun"));
   };
   apply();
-  try { document.documentElement.dataset.keys = localStorage.getItem("keys") || "on"; } catch { document.documentElement.dataset.keys = "on"; }
-  // Whether the bar asks who wants to be told: known at the first paint, so nothing moves.
-  try { document.documentElement.dataset.notify = localStorage.getItem("notify") ? "off" : "ask"; } catch { document.documentElement.dataset.notify = "ask"; }
+  dataset.keys = read("keys") || "on";
+  dataset.notify = read("notify") ? "off" : "ask";
   document.addEventListener("DOMContentLoaded", () => {
     apply();
     document.getElementById("theme")?.addEventListener("click", () => { theme = NEXT[theme]; keep(theme); apply(); });

@@ -41,4 +41,5 @@ document.addEventListener("click", (event) => {
 });
 const main = document.getElementById("main");
 if (main) new MutationObserver(changed).observe(main, { subtree: true, childList: true });
+document.addEventListener("page:shown", changed); // texts and attributes that are put in place (live.js)
 changed();

@@ -145,6 +145,24 @@ def test_a_server_that_cannot_be_reached_is_said_at_the_button_and_the_text_is_k
     assert desk.get_by_label("Note to the agent").input_value() == "Take your time."
 
 
+def test_what_was_not_delivered_is_still_said_when_a_frame_draws_its_card_anew(server: Daphne, world: World, desk: Page) -> None:
+    address = f"/inbox/{world['stall']}/"
+    desk.goto(server.url + address)
+    desk.wait_for_timeout(INERT_MS)
+    desk.get_by_label("Note to the agent").fill("Take your time.")
+    desk.route("**/answer/", lambda route: route.abort())
+    desk.get_by_role("button", name="Wait").click()
+    said = desk.get_by_text("Not delivered: the server cannot be reached. Your text is kept. Try again.")
+    expect(said).to_be_visible()
+    desk.mouse.move(1, 1)
+    desk.get_by_label("Note to the agent").blur()
+    looked = "from tasks_app.services import actions; actions.look({!r}, actor='user:ben'); print('{{}}')"
+    server.python(looked.format(world["stall"]))
+    expect(desk.get_by_text("is looking, for")).to_be_visible()
+    expect(said).to_be_visible()
+    assert desk.get_by_label("Note to the agent").input_value() == "Take your time."
+
+
 def test_a_transcript_follows_until_the_reader_scrolls_up(server: Daphne, world: World, desk: Page) -> None:
     desk.goto(f"{server.url}/agents/{world['agent']}/")
     follow = desk.get_by_role("button", name="Follow")
@@ -173,6 +191,25 @@ def test_following_stays_off_where_the_page_has_scrolled_in_the_same_moment(serv
     )
     assert at_end, "it had scrolled to what is new"
     expect(follow).to_have_text("Follow: off")
+
+
+def test_what_scripts_write_into_a_page_stands_again_after_its_texts_were_put_in_place(
+    server: Daphne, world: World, desk: Page
+) -> None:
+    """A frame whose block only says something else is no swap, and adds no element."""
+    desk.goto(server.url + "/inbox/")
+    switch = desk.locator("[data-notify-switch=sound]")
+    expect(switch).to_have_text("Sound: off")
+    redrawn = """(node) => {
+      node.firstChild.nodeValue = "as the server has it";
+      document.dispatchEvent(new Event("page:shown"));
+      return node.textContent;
+    }"""
+    assert switch.evaluate(redrawn) == "Sound: off"
+    desk.goto(f"{server.url}/agents/{world['agent']}/")
+    follow = desk.get_by_role("button", name="Follow")
+    expect(follow).to_have_text("Follow: on")
+    assert follow.evaluate(redrawn) == "Follow: on"
 
 
 def test_the_theme_is_kept_and_set_before_the_page_is_drawn(server: Daphne, world: World, desk: Page) -> None:

@@ -1,7 +1,9 @@
 """What happens to a page while it is fetched again: it stands still, another takes its place, or what came cannot be put."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, WebSocketRoute, expect
@@ -22,9 +24,15 @@ class Desk:
     sockets: list[WebSocketRoute]
     asked: list[Route] = field(default_factory=list)
 
+    def add(self, html: str) -> None:
+        self.page.evaluate("(html) => document.getElementById('main').insertAdjacentHTML('beforeend', html)", html)
+
+    def send(self, **frame: Any) -> None:
+        self.sockets[-1].send(json.dumps(frame))
+
     def resync(self, times: int = 1) -> None:
         """Tell the page to fetch itself; its request is held."""
-        self.sockets[-1].send('{"resync": true, "seq": "s9"}')
+        self.send(resync=True, seq="s9")
         self.hold(times)
 
     def hold(self, times: int) -> None:
@@ -52,7 +60,7 @@ def desk(world: World, chromium: Browser) -> Iterator[Desk]:
         page.route(
             "**/page/**", lambda route: made.asked.append(route) if "x-live" in route.request.headers else route.continue_()
         )
-        page.evaluate("() => document.getElementById('main').insertAdjacentHTML('beforeend', '<i id=\"mark\">old</i>')")
+        made.add('<i id="mark">old</i>')
         yield made
 
 
@@ -136,4 +144,114 @@ def test_a_page_that_was_left_while_it_was_fetched_is_fetched_again(desk: Desk) 
     desk.hold(2)
     desk.answer()
     expect(desk.page.locator("#mark")).to_have_count(0)
+    desk.lives(2)
+
+
+# what a page that is up to date by its own words must not lack --------------------------------------------------------
+
+
+HEARD = """() => {
+  window.heard = [];
+  document.addEventListener("live:decision", (event) => window.heard.push(event.detail.id));
+}"""
+ASKED = {"type": "decision", "id": "d1", "kind": "plan", "title": "t", "agent": "a", "team": "Atlas"}
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [{"html": {"made": '<i id="made" data-made-of="other"></i>'}}, {"resync": True}, {"prev": "another"}],
+    ids=["made of other blocks", "to be fetched", "a gap"],
+)
+def test_what_leads_to_a_fetch_tells_of_requests_all_the_same_and_once(desk: Desk, frame: dict[str, Any]) -> None:
+    """The first request into an empty Inbox changes what the page is made of."""
+    desk.add('<i id="made" data-made-of="nothing"></i>')
+    desk.page.evaluate(HEARD)
+    desk.send(seq="s1", wait=1, events=[ASKED], **frame)
+    desk.hold(1)
+    assert desk.page.evaluate("window.heard") == ["d1"]
+    expect(desk.page).to_have_title("(1) Desk")
+    desk.answer()
+    desk.lives(2)
+    desk.send(seq="s2", events=[ASKED, {**ASKED, "id": "d2"}])
+    desk.page.wait_for_function("() => window.heard.length > 1")
+    assert desk.page.evaluate("window.heard") == ["d1", "d2"]
+
+
+def swapped(desk: Desk, mark: str) -> None:
+    """Let the answer to a form take the page's place: read before anything came, so at the position the page began with."""
+    desk.page.evaluate(
+        """(mark) => {
+          const main = document.getElementById("main").cloneNode(true);
+          main.querySelector("#mark").textContent = mark;
+          htmx.swap({ target: "#main", text: main.outerHTML, select: "#main", swap: "outerMorph", sourceElement: document.body });
+        }""",
+        mark,
+    )
+
+
+def test_an_answer_that_is_older_than_what_was_heard_is_caught_up_from_where_it_stands(desk: Desk) -> None:
+    began = desk.page.locator("#main").get_attribute("data-seq")
+    desk.send(seq="s7", html={"mark": '<i id="mark">new</i>'})
+    expect(desk.page.locator("#mark")).to_have_text("new")
+    swapped(desk, "older")
+    desk.lives(2)
+    assert f"since={began}".replace(":", "%3A") in desk.sockets[-1].url
+    expect(desk.page.locator("#mark")).to_have_text("older")
+
+
+def test_what_was_heard_before_another_page_was_put_in_is_not_shown_over_it(desk: Desk) -> None:
+    desk.pause()
+    desk.send(seq="s7", html={"mark": '<i id="mark">heard</i>', "around": '<p id="around">around</p>'})
+    desk.page.wait_for_timeout(200)
+    swapped(desk, "newer")
+    desk.lives(2)
+    desk.pause()
+    expect(desk.page.locator("#around")).to_have_text("around")
+    expect(desk.page.locator("#mark")).to_have_text("newer")
+
+
+def test_a_page_that_is_told_to_fetch_itself_again_and_again_waits_longer_each_time(desk: Desk) -> None:
+    desk.page.unroute("**/page/**")
+    asked: list[str] = []
+    desk.page.on("request", lambda request: asked.append(request.url) if "x-live" in request.headers else None)
+    told = 0
+    for _ in range(60):
+        if told < len(desk.sockets):
+            told = len(desk.sockets)
+            desk.send(resync=True, seq="s9")
+        desk.page.wait_for_timeout(50)
+    assert 2 <= len(asked) <= 4, len(asked)
+    assert desk.page.locator("html").get_attribute("data-conn") == "reconnecting", "it is not up to date"
+
+
+def test_what_is_held_while_the_page_is_fetched_makes_it_fetch_nothing_again(desk: Desk) -> None:
+    desk.add('<form id="gone"><input id="field" name="note"></form>')
+    desk.page.locator("#field").fill("half a sent")
+    desk.page.evaluate("() => { document.getElementById('main').dataset.seq = 'older'; }")
+    desk.resync()
+    desk.answer()
+    desk.lives(2)
+    assert "since=older" not in desk.sockets[-1].url
+    expect(desk.page.locator("#field")).to_have_value("half a sent")
+    desk.page.locator("#field").blur()
+    expect(desk.page.locator("#field")).to_have_count(0)
+    assert len(desk.sockets) == 2
+
+
+def test_a_fetch_that_is_never_answered_is_given_up_and_begun_again(desk: Desk) -> None:
+    desk.page.evaluate("() => { const timeout = AbortSignal.timeout; AbortSignal.timeout = (ms) => timeout(ms / 20); }")
+    desk.resync()
+    desk.hold(2)
+    desk.answer()
+    expect(desk.page.locator("#mark")).to_have_count(0)
+    desk.lives(2)
+
+
+def test_a_fetch_that_lasts_is_begun_again_when_the_browser_is_back_online(desk: Desk) -> None:
+    desk.resync()
+    desk.page.wait_for_timeout(2100)
+    desk.page.evaluate("() => dispatchEvent(new Event('online'))")
+    desk.hold(2)
+    assert len(desk.sockets) == 1, "what it has missed is not on it"
+    desk.answer()
     desk.lives(2)

@@ -143,6 +143,59 @@ def test_a_block_whose_surroundings_are_held_is_shown_and_not_put_back_when_they
     expect(desk.page.locator("#inner")).to_have_text("2")
 
 
+def test_a_block_is_shown_though_two_around_it_wait_for_somebody_who_types(desk: Desk) -> None:
+    """The outermost cannot be shown, the next can and must be again after it: the innermost is not asked for without end."""
+    box = '<div id="box">{}<div id="nest"><b id="nest-word">{}</b>{}</div></div>'
+    form = '<form id="form"><input id="field" name="note"></form>'
+    desk.add(box.format(form, 0, INNER.format(0)))
+    desk.page.locator("#field").fill("half a sent")
+    desk.pause()
+    nest = f'<div id="nest"><b id="nest-word">2</b>{INNER.format(2)}</div>'
+    desk.send(box=box.format("", 1, INNER.format(1)))
+    desk.send(nest=nest)
+    desk.send(inner=INNER.format(3))
+    desk.page.wait_for_timeout(200)
+    problems: list[str] = []
+    desk.page.on("console", lambda said: problems.append(said.text) if said.type == "error" else None)
+    desk.pause()
+    expect(desk.page.locator("#inner")).to_have_text("3")
+    desk.page.locator("#field").blur()
+    expect(desk.page.locator("#field")).to_have_count(0)
+    expect(desk.page.locator("#inner")).to_have_text("3")
+    expect(desk.page.locator("#nest-word")).to_have_text("2")
+    assert problems == []
+
+
+HELD = '<div id="held" data-hold><b id="word">{}</b></div>'
+
+
+def test_what_is_under_the_pointer_is_held_while_that_moves_now_and_then(desk: Desk) -> None:
+    desk.add(HELD.format(0))
+    desk.page.locator("#word").hover()
+    desk.send(held=HELD.format(1), mark='<i id="mark">1</i>')
+    expect(desk.page.locator("#mark")).to_have_text("1")
+    desk.page.wait_for_timeout(1200)
+    expect(desk.page.locator("#word")).to_have_text("0")
+    desk.page.evaluate("() => { const now = Date.now; Date.now = () => now() + 31_000; }")
+    expect(desk.page.locator("#word")).to_have_text("1")
+
+
+def test_a_finger_holds_nothing(desk: Desk) -> None:
+    """To a phone the pointer is, until the next touch, where the last one was (Chromium without a screen does not do that)."""
+    desk.add(HELD.format(0))
+    desk.page.locator("#word").hover()
+    desk.page.evaluate(
+        """() => {
+          const now = Date.now;
+          Date.now = () => now() + 31_000;
+          document.dispatchEvent(new PointerEvent("pointermove", { pointerType: "touch" }));
+        }"""
+    )
+    assert desk.page.evaluate("document.getElementById('held').matches(':hover')")
+    desk.send(held=HELD.format(1))
+    expect(desk.page.locator("#word")).to_have_text("1")
+
+
 def test_a_field_that_is_typed_in_gets_in_the_end_what_was_heard_last(desk: Desk) -> None:
     field = '<form id="form"><input id="field" name="note"><b>{}</b></form>'
     desk.add(f'<div id="box">{field.format(0)}</div>')
