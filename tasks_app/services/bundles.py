@@ -1,5 +1,6 @@
 """A workspace as git bundles: its snapshots, and the repository of a team that has one; written to files and read again."""
 
+import logging
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -7,11 +8,15 @@ from pathlib import Path
 
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.team_file import REPOSITORY, SNAPSHOTS, refuse
-from tasks_app.services import own_repository, snapshots, workspaces
+from tasks_app.services import own_repository, snapshots, unpacked, workspaces
 
+logger = logging.getLogger(__name__)
 REFS = f"{snapshots.REFS}*"
+_NOT_OURS = ("Blob", "Large", "LineLength", "Missing", "Name", "Parse", "Path", "Symlink", "Update", "Url")
+"""What a newer git finds wrong in `.gitmodules` and `.gitattributes`: an agent may write them as it likes, we use neither."""
 FETCH = (
     *("-c", "transfer.fsckObjects=true", "-c", "fetch.unpackLimit=1"),  # 1: kept packed, as small as it came
+    *(word for end in _NOT_OURS for file in ("modules", "attributes") for word in ("-c", f"fetch.fsck.git{file}{end}=ignore")),
     *("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance", "--no-write-fetch-head", "--"),
 )
 
@@ -19,12 +24,18 @@ FETCH = (
 def keep(slug: str, workspace: str, folder: Path) -> tuple[str, list[str]]:
     """Snapshot the workspace and write everything that was ever kept of it; returns the snapshot and the members written.
 
-    ("", []) where git is not there or the workspace is gone: the file then has no files.
+    ("", []) where git is not there or the workspace is gone: the file then has no files. So it has none where an agent has made
+    more of them than `put_back` takes: else no backup with this team would be kept. The log says so.
     """
     head = snapshots.take(slug, workspace) if Path(workspace).is_dir() else ""
     if not head:
         return "", []
     with snapshots.store_of(slug) as store:
+        try:
+            unpacked.check_all(store, SNAPSHOTS)
+        except Invalid as problem:
+            logger.warning("the files of %s are left out of the export: %s", slug, problem.message)
+            return "", []
         done = _git(store, "bundle", "create", "--quiet", str(folder / Path(SNAPSHOTS).name), "--glob=" + REFS)
     if done.returncode:
         return "", []
@@ -45,7 +56,10 @@ def put_back(slug: str, folder: Path, *, head: str, branch: str) -> None:
     with snapshots.store_of(slug) as store:
         fetched = _git(store, *FETCH, str(kept), f"{REFS}:{REFS}", env=workspaces.READS_FILES)
         _must(fetched, SNAPSHOTS)
+        _must_be_snapshots(store, head)
+        unpacked.check_all(store, SNAPSHOTS)
         if head:
+            unpacked.check(store, head, SNAPSHOTS, most=shutil.disk_usage(work).free)
             _check_out(store, work, head)
 
 
@@ -55,7 +69,17 @@ def _clone(bundle: Path, work: Path, branch: str) -> None:
     clone = ["git", "clone", "--quiet", "--no-checkout", "--no-recurse-submodules", *on, "--", str(bundle), str(work)]
     _must(workspaces.run_git(clone, env=workspaces.READS_FILES), REPOSITORY)
     workspaces.run_git(["git", "-C", str(work), "remote", "remove", "origin"])
+    unpacked.check(work / ".git", "HEAD", REPOSITORY)  # the index names every file
     _must(workspaces.run_git(["git", "-C", str(work), "reset", "--quiet"]), REPOSITORY)
+
+
+def _must_be_snapshots(store: Path, head: str) -> None:
+    """Raise `Invalid` where a name in the bundle leads to something else than the commit of that name."""
+    listed = _git(store, "for-each-ref", "--format=%(refname) %(objecttype) %(objectname)", REFS.rstrip("/*")).stdout
+    found = dict(line.split(" ", 1) for line in listed.splitlines())
+    odd = [name for name, what in found.items() if what != f"commit {name.removeprefix(snapshots.REFS)}"]
+    if odd or (head and f"{snapshots.REFS}{head}" not in found):
+        raise refuse("A snapshot in it is none, or is not the one it is called.", path=SNAPSHOTS)
 
 
 def _check_out(store: Path, work: Path, head: str) -> None:

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tasks_app.domain.team_file import MOST_BYTES
+from tasks_app.domain.errors import Invalid
+from tasks_app.domain.team_file import MOST_BYTES, REPOSITORY
+from tasks_app.services import unpacked
 from tasks_app.services.workspaces import run_git
 
 logger = logging.getLogger(__name__)
@@ -77,8 +79,9 @@ def bundle(workspace: str, target: Path) -> bool:
     copy = target.with_suffix(".git")
     try:
         _copy_repository(workspace, copy)
+        unpacked.check(copy, "HEAD", REPOSITORY)
         done = run_git(["git", f"--git-dir={copy}", "bundle", "create", "--quiet", str(target), "--all"])
-    except (OSError, _TooMuch) as error:
+    except (OSError, Invalid, _TooMuch) as error:
         logger.warning(NOT_KEPT, workspace, error)
         return False
     finally:

@@ -145,6 +145,11 @@ def _has_developer_tools() -> bool:
         return False
 
 
+def git_environment() -> dict[str, str]:
+    """What git may know: no configuration but ours."""
+    return {"PATH": os.environ.get("PATH", ""), "HOME": str(settings.HOME), **ALONE}
+
+
 def run_git(
     command: list[str], *, stdin: str | None = None, timeout_s: float = GIT_TIMEOUT_S, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
@@ -152,7 +157,6 @@ def run_git(
 
     It speaks to no other repository, nor fetches what one lacks, unless `env` says so (`READS_FILES`).
     """
-    clean_env = {"PATH": os.environ.get("PATH", ""), "HOME": str(settings.HOME), **ALONE, **(env or {})}
     if command[0] == "git" and not has_git():
         return subprocess.CompletedProcess(command, 127, "", "git is not installed")
     try:
@@ -163,7 +167,7 @@ def run_git(
             text=True,
             errors="surrogateescape",
             timeout=timeout_s,
-            env=clean_env,
+            env={**git_environment(), **(env or {})},
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
