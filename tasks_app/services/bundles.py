@@ -67,10 +67,10 @@ def _clone(bundle: Path, work: Path, branch: str) -> None:
     there = branch and workspaces.run_git(["git", "bundle", "list-heads", str(bundle), f"refs/heads/{branch}"]).stdout
     on = ["--branch", branch] if there else []
     clone = ["git", "clone", "--quiet", "--no-checkout", "--no-recurse-submodules", *on, "--", str(bundle), str(work)]
-    _must(workspaces.run_git(clone, env=workspaces.READS_FILES), REPOSITORY)
+    _must(workspaces.run_git(clone, env=workspaces.READS_FILES, limited=True), REPOSITORY)
     workspaces.run_git(["git", "-C", str(work), "remote", "remove", "origin"])
     unpacked.check(work / ".git", "HEAD", REPOSITORY)  # the index names every file
-    _must(workspaces.run_git(["git", "-C", str(work), "reset", "--quiet"]), REPOSITORY)
+    _must(workspaces.run_git(["git", "-C", str(work), "reset", "--quiet"], limited=True), REPOSITORY)
 
 
 def _must_be_snapshots(store: Path, head: str) -> None:
@@ -93,7 +93,7 @@ def _check_out(store: Path, work: Path, head: str) -> None:
 
 
 def _git(store: Path, *words: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    return workspaces.run_git(["git", f"--git-dir={store}", *words], env=env)
+    return workspaces.run_git(["git", f"--git-dir={store}", *words], env=env, limited=True)
 
 
 def _must(done: subprocess.CompletedProcess[str], member: str) -> None:

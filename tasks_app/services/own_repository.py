@@ -80,7 +80,7 @@ def bundle(workspace: str, target: Path) -> bool:
     try:
         _copy_repository(workspace, copy)
         unpacked.check(copy, "HEAD", REPOSITORY)
-        done = run_git(["git", f"--git-dir={copy}", "bundle", "create", "--quiet", str(target), "--all"])
+        done = run_git(["git", f"--git-dir={copy}", "bundle", "create", "--quiet", str(target), "--all"], limited=True)
     except (OSError, Invalid, _TooMuch) as error:
         logger.warning(NOT_KEPT, workspace, error)
         return False

@@ -13,15 +13,18 @@ from typing import IO, Final, NamedTuple, cast
 
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.team_file import MOST_BYTES, refuse
-from tasks_app.services.workspaces import git_environment, run_git
+from tasks_app.services.workspaces import git_environment, in_limits, run_git
 
 MOST_ENTRIES: Final = 2_000_000
 """Files and folders of one tree."""
 DEEPEST: Final = 2048  # no path of a system is deeper
 MOST_READ: Final = 4 * 2**30
 """Bytes of all trees together, each once: those of 5,000 snapshots of a single folder of 20,000 files."""
+MOST_OBJECT: Final = 64 * 2**20
+"""Bytes of a tree or a commit, which git holds in memory; those of files it does not."""
 ASKED: Final = 100
 """Names given to git at once: they and the answers fit into what a pipe holds."""
+DAMAGED: Final = "It is damaged: git cannot read all of it."
 FOLDER, REPOSITORY_INSIDE = b"40000", b"160000"
 
 
@@ -56,11 +59,11 @@ class _Objects:
         """Return what a tree says of itself. Raises `Invalid` where there is more of that than an honest bundle has."""
         size = self.sizes([name])[name]
         self.read += size
-        if self.read > MOST_READ:
+        if self.read > MOST_READ or size > MOST_OBJECT:
             raise too_large(self.member)
         header = next(iter(_asked(self.contents, [name])))
         if header.split()[1:2] != [b"tree"]:
-            raise refuse("It is damaged: a folder of it is none.", path=self.member)
+            raise refuse(DAMAGED, path=self.member)
         return _stdout(self.contents).read(size + 1)[:size]  # a line ends behind it
 
 
@@ -75,14 +78,19 @@ def check_all(git_dir: Path, member: str) -> None:
     with _objects(git_dir, member) as objects, _started(listed, stdin=subprocess.DEVNULL) as process:
         known: dict[bytes, Total] = {}
         for line in _stdout(process):
-            name, kind, _ = line.split()
+            name, kind, size = line.split()
+            if kind != b"blob" and int(size) > MOST_OBJECT:
+                raise too_large(member)
             if kind == b"tree":
                 _total(objects, name, known)
+        if process.wait():
+            raise refuse(DAMAGED, path=member)  # it may not have told of all
 
 
 def check(git_dir: Path, commit: str, member: str, *, most: int = MOST_BYTES) -> None:
     """The same for the files of one commit, which may have `most` bytes."""
-    tree = run_git(["git", f"--git-dir={git_dir}", "rev-parse", "--quiet", "--verify", f"{commit}^{{tree}}"]).stdout.strip()
+    named = ["git", f"--git-dir={git_dir}", "rev-parse", "--quiet", "--verify", f"{commit}^{{tree}}"]
+    tree = run_git(named, limited=True).stdout.strip()
     if tree:
         with _objects(git_dir, member) as objects:
             _must_fit(_total(objects, tree.encode(), {}), min(most, MOST_BYTES), member)
@@ -114,7 +122,7 @@ def _total(objects: _Objects, root: bytes, known: dict[bytes, Total]) -> Total:
 
 def _opened(objects: _Objects, name: bytes) -> tuple[bytes, Total, list[bytes], Iterator[bytes]]:
     """A tree's name, what it comes to without its folders, and these."""
-    entries = list(_entries(objects.tree(name), len(name) // 2))
+    entries = list(islice(_entries(objects.tree(name), len(name) // 2), MOST_ENTRIES + 1))
     folders = [inner for mode, inner in entries if mode == FOLDER]
     files = [inner for mode, inner in entries if mode not in (FOLDER, REPOSITORY_INSIDE)]
     sizes = objects.sizes(files)
@@ -137,14 +145,14 @@ def _objects(git_dir: Path, member: str) -> Iterator[_Objects]:
         with _started([*git, "--batch"]) as contents, _started([*git, "--batch-check"]) as sizes:
             yield _Objects(member, contents, sizes)
     except (OSError, ValueError, IndexError):  # git has ended, or an answer of it is none
-        raise refuse("It is damaged: git cannot read its folders.", path=member) from None
+        raise refuse(DAMAGED, path=member) from None
 
 
 @contextmanager
 def _started(command: Sequence[str], stdin: int = subprocess.PIPE) -> Iterator[subprocess.Popen[bytes]]:
     """A process of git that is ended with whoever asks it."""
     with subprocess.Popen(
-        command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=git_environment()
+        in_limits(command), stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=git_environment()
     ) as process:
         try:
             yield process

@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -24,6 +24,11 @@ ALONE = {
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C.UTF-8",
 }
+MOST_MEMORY_KIB = 4 * 2**20
+FRUGAL = (
+    *("-c", "pack.threads=2", "-c", "pack.windowMemory=256m"),
+    *("-c", "core.packedGitWindowSize=32m", "-c", "core.packedGitLimit=512m"),
+)
 READS_FILES = {"GIT_ALLOW_PROTOCOL": "file"}
 """For a clone of a folder, or what comes from a bundle."""
 SKIPPED = (".git", ".venv", "node_modules", "__pycache__")
@@ -150,18 +155,33 @@ def git_environment() -> dict[str, str]:
     return {"PATH": os.environ.get("PATH", ""), "HOME": str(settings.HOME), **ALONE}
 
 
+def in_limits(command: Sequence[str]) -> list[str]:
+    """Return a command of git that reads objects which anybody may have made: a pack of 300 bytes can ask for any memory.
+
+    A Mac knows no such limit and goes on without.
+    """
+    limit = f'ulimit -v {MOST_MEMORY_KIB} 2>/dev/null; exec "$@"'
+    return ["/bin/sh", "-c", limit, "sh", command[0], *FRUGAL, *command[1:]]
+
+
 def run_git(
-    command: list[str], *, stdin: str | None = None, timeout_s: float = GIT_TIMEOUT_S, env: Mapping[str, str] | None = None
+    command: list[str],
+    *,
+    stdin: str | None = None,
+    timeout_s: float = GIT_TIMEOUT_S,
+    env: Mapping[str, str] | None = None,
+    limited: bool = False,
 ) -> subprocess.CompletedProcess[str]:
     """Run git without any configuration but ours; code 127 where it is not there or takes too long.
 
-    It speaks to no other repository, nor fetches what one lacks, unless `env` says so (`READS_FILES`).
+    It speaks to no other repository, nor fetches what one lacks, unless `env` says so (`READS_FILES`). `limited`:
+    as in `in_limits`.
     """
     if command[0] == "git" and not has_git():
         return subprocess.CompletedProcess(command, 127, "", "git is not installed")
     try:
         return subprocess.run(
-            command,
+            in_limits(command) if limited else command,
             input=stdin,
             capture_output=True,
             text=True,

@@ -1,8 +1,12 @@
 """Bundles that are small and unpack to more than any disk: refused by name, at once, and nothing is left behind."""
 
+import hashlib
 import logging
+import struct
 import subprocess
+import sys
 import time
+import zlib
 
 import pytest
 
@@ -14,6 +18,7 @@ from tests.services.test_nested import git
 from tests.services.test_team_import import manifest, put
 
 pytestmark = pytest.mark.files
+NO_LIMIT = pytest.mark.skipif(sys.platform == "darwin", reason="a Mac limits no process's memory")
 SNAPSHOTS, REPOSITORY = "workspace/snapshots.bundle", "workspace/repository.bundle"
 
 
@@ -143,6 +148,51 @@ def test_more_folders_than_an_honest_bundle_has_are_not_read(maker, monkeypatch)
     monkeypatch.setattr(unpacked, "MOST_READ", 10)
     with pytest.raises(Invalid):
         unpacked.check_all(maker.folder, SNAPSHOTS)
+
+
+def pack_of(*objects):
+    """A pack with these (type, size, content): what it says of sizes need not be so."""
+    pack = b"PACK" + struct.pack(">II", 2, len(objects))
+    for kind, size, content in objects:
+        head, size = (kind << 4) | (size & 15), size >> 4
+        while size:
+            pack, head, size = pack + bytes([head | 0x80]), size & 0x7F, size >> 7
+        pack += bytes([head]) + content
+    return pack + hashlib.sha1(pack, usedforsecurity=False).digest()
+
+
+def varint(number):
+    found = bytearray()
+    while number > 0x7F:
+        found.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*found, number])
+
+
+@NO_LIMIT
+def test_a_pack_that_asks_for_more_memory_than_there_is_is_refused(maker, tmp_path):
+    """300 bytes: a difference that says "the first 64 KiB of the other, 131,072 times"."""
+    base, times = b"x" * 2**16, 2**17
+    other = hashlib.sha1(b"blob 65536\0" + base, usedforsecurity=False).digest()
+    delta = varint(len(base)) + varint(len(base) * times) + b"\x80" * times
+    commit = maker.commit(maker.tree())
+    pack = pack_of((3, len(base), zlib.compress(base)), (7, len(delta), other + zlib.compress(delta, 9)))
+    (tmp_path / "in").mkdir()
+    workspaces.root("copy").mkdir(parents=True)
+    head = f"# v2 git bundle\n{commit} {snapshots.REFS}{commit}\n\n".encode()
+    (tmp_path / "in" / "snapshots.bundle").write_bytes(head + pack)
+    with pytest.raises(Invalid, match=rf"{SNAPSHOTS}: git does not take it: .*(emory|git)"):
+        bundles.put_back("copy", tmp_path / "in", head=commit, branch="")
+
+
+@NO_LIMIT
+def test_git_on_what_anybody_made_has_a_limit_of_memory(tmp_path, settings, monkeypatch):
+    settings.HOME = tmp_path
+    (tmp_path / "git").write_text('#!/bin/sh\nulimit -v; echo "$@"\n')
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    told = workspaces.run_git(["git", "log", "a b"], limited=True).stdout.splitlines()
+    assert told == [str(workspaces.MOST_MEMORY_KIB), f"{' '.join(workspaces.FRUGAL)} log a b"]
 
 
 def of_another_name(maker, commit):
