@@ -218,6 +218,37 @@ def test_what_a_repository_inside_ignores_is_not_kept_and_its_files_are_put_back
     assert (inner / ".git" / "HEAD").read_bytes() == head
 
 
+@pytest.mark.parametrize("word", ["ls-files", "update-index"])
+def test_where_the_index_cannot_be_made_clean_git_does_not_look_at_the_files(work, mark, monkeypatch, word):
+    """Else it would enter the repository that the index still names."""
+    repository(work / "inner")
+    poison(work / "inner", mark)
+    with monkeypatch.context() as broken:
+        broken.setattr(nested, "run_git", lambda command, **more: run_git(["false"] if word in command else command, **more))
+        for text in ("1", "2", "3"):
+            (work / "inner" / "f").write_text(text)
+            assert take(work) == ""
+    assert not mark.exists()
+    assert "inner/f" in names(take(work))
+    assert not mark.exists()
+
+
+def test_a_snapshot_that_took_too_long_does_not_keep_the_next_from_being_taken(work, monkeypatch):
+    first = take(work)
+    (work / "a.py").write_text("a = 2\n")
+
+    def killed(command, **more):
+        if "add" in command:
+            (snapshots.root("atlas") / snapshots.STORE / "index.lock").write_text("")
+            return subprocess.CompletedProcess(command, 127, "", "timed out")
+        return run_git(command, **more)
+
+    with monkeypatch.context() as slow:
+        slow.setattr(nested, "run_git", killed)
+        assert take(work) == ""
+    assert take(work) not in ("", first)
+
+
 def test_an_unchanged_workspace_with_a_repository_inside_costs_one_process(work, monkeypatch):
     repository(work / "inner")
     for path in Path(work).rglob("*"):
