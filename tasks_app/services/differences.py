@@ -5,9 +5,11 @@ from itertools import takewhile
 from tasks_app.domain.commit_ids import commit_id
 from tasks_app.domain.text import clean, cut
 from tasks_app.services.snapshots import names_of, store_of
-from tasks_app.services.workspaces import run_git
+from tasks_app.services.workspaces import run_git, start_of
 
 PATCH_LIMIT = 64_000
+READ = 16 * 2**20
+"""Bytes of what git says: the patch of a whole workspace may be larger than the memory of this machine."""
 DIFF = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--raw", "--shortstat", "--patch")
 
 
@@ -21,9 +23,11 @@ def diff(slug: str, old: str, new: str) -> dict[str, object]:
     with store_of(slug) as store:
         git = ["git", f"--git-dir={store}", "-c", "core.quotepath=off"]
         # one process: names, a line that sums up, and after an empty one the patch
-        lines = run_git([*git, *DIFF, commit_id(old), commit_id(new)]).stdout.split("\n") if old != new else []
+        lines = start_of([*git, *DIFF, commit_id(old), commit_id(new)], READ).split("\n") if old != new else []
     names = [line.rpartition("\t")[2] for line in takewhile(lambda line: line.startswith(":"), lines)]
     summary, patch = "".join(lines[len(names) :][:1]).strip(), clean("\n".join(lines[len(names) + 2 :]))
+    if len(names) == len(lines) > 0:
+        summary = f"more than {len(names) - 1:,} files changed"  # the last may be half a name
     return {
         "files": names[:200],
         "summary": summary or "no file changed",

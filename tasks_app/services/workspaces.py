@@ -5,9 +5,11 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import IO, cast
 
 from django.conf import settings
 
@@ -192,6 +194,27 @@ def run_git(
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return subprocess.CompletedProcess(command, 127, "", str(error))
+
+
+def start_of(command: Sequence[str], most: int) -> str:
+    """Return the first `most` bytes that git prints, for what may print more than there is memory; "" where it is not there."""
+    if not has_git():
+        return ""
+    nothing = subprocess.DEVNULL
+    try:
+        with subprocess.Popen(
+            in_limits(command), stdin=nothing, stdout=subprocess.PIPE, stderr=nothing, env=git_environment()
+        ) as process:
+            late = threading.Timer(GIT_TIMEOUT_S, process.kill)
+            late.start()
+            try:
+                found = cast(IO[bytes], process.stdout).read(most)
+            finally:
+                late.cancel()
+                process.kill()
+    except OSError:
+        return ""
+    return found.decode(errors="surrogateescape").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def remove(slug: str) -> None:

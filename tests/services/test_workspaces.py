@@ -120,6 +120,22 @@ def test_a_diff_names_files_counts_and_is_cut(home, repo):
     assert "not available" in differences.diff("atlas", "", first)["summary"]
 
 
+def test_a_diff_that_is_larger_than_memory_is_read_to_a_limit_only(home, repo, monkeypatch):
+    first = snapshots.take("atlas", str(repo))
+    for number in range(10):
+        (repo / f"{number}.txt").write_text("line\r\n" * 20_000)
+    second = snapshots.take("atlas", str(repo))
+    whole = differences.diff("atlas", first, second)
+    monkeypatch.setattr(differences, "READ", 100_000)
+    assert differences.diff("atlas", first, second) == whole
+    assert "10 files changed" in whole["summary"]
+    monkeypatch.setattr(differences, "READ", 200)
+    found = differences.diff("atlas", first, second)
+    assert found["summary"].startswith("more than ")
+    assert found["files"][0] == "0.txt"
+    assert found["patch"] == ""
+
+
 def test_files_are_put_back_as_they_were_and_new_ones_go(home, repo):
     first = snapshots.take("atlas", str(repo))
     (repo / "src" / "a.py").write_text("broken")
