@@ -21,7 +21,7 @@ from tasks_app.domain.backup_place import fault
 from tasks_app.domain.errors import Conflict, DomainError, Invalid, NotFound, Unavailable
 from tasks_app.domain.text import mask_secrets, one_line
 from tasks_app.models import Backup, Team
-from tasks_app.services import clock, team_export, team_import
+from tasks_app.services import clock, private_files, team_export, team_import
 from tasks_app.services.team_reading import DAMAGED
 
 NAME: Final = "crewdesk-{:%Y%m%dT%H%M%SZ}-{}.zip"
@@ -93,9 +93,10 @@ def _written(name: str) -> dict[str, Any]:
         local = Path(scratch) / name
         count = _archive(local, Path(scratch))
         try_out(local)
-        files.makedirs(folder, exist_ok=True)
+        private_files.make_folder(files, folder)
         part, target = f"{folder}/.{name}.part", f"{folder}/{name}"
         try:
+            private_files.begin(files, part)
             files.put_file(str(local), part)
             files.mv(part, target)
         except BaseException:
@@ -157,7 +158,9 @@ def _unpack(local: Path, folder: Path) -> list[Path]:
 
 
 def _forget_old(files: Any, folder: str) -> None:
-    for name in sorted(_names(files, folder), reverse=True)[settings.BACKUP_KEEP :]:
+    there = sorted(_names(files, folder), reverse=True)
+    private_files.close_to_others(files, (f"{folder}/{name}" for name in there))
+    for name in there[settings.BACKUP_KEEP :]:
         files.rm(f"{folder}/{name}")
 
 

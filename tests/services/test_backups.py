@@ -1,9 +1,11 @@
 """Backups: kept only when they could be restored, made once in each interval, never more than were asked for."""
 
 import os
+import stat
 import zipfile
 
 import pytest
+from fsspec.implementations.local import LocalFileSystem
 
 from tasks_app import checks
 from tasks_app.domain.errors import Invalid, NotFound
@@ -41,6 +43,41 @@ def test_a_backup_is_restored_on_trial_before_it_is_kept_and_can_be_restored(cre
     assert ([t.name for t in back], stayed) == (["Atlas"], [])
     again, stayed = backups.restore(made.name, user_id=None, actor="user:lead")
     assert (again, len(stayed)) == ([], 1), "a team that is here stays as it is"
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o377])
+def test_whatever_the_umask_only_its_user_reads_a_backup(crew, tmp_path, monkeypatch, umask):
+    monkeypatch.setattr(backups, "try_out", lambda local: [])
+    seen = []
+    move = LocalFileSystem.mv
+    monkeypatch.setattr(LocalFileSystem, "mv", lambda files, part, *rest: seen.append(mode(part)) or move(files, part, *rest))
+    before = os.umask(umask)
+    try:
+        made = backups.take()
+    finally:
+        os.umask(before)
+    assert made.error == ""
+    assert (mode(tmp_path / "kept"), mode(tmp_path / "kept" / made.name), seen) == (0o700, 0o600, [0o600])
+
+
+def test_backups_of_an_older_version_are_closed_and_a_folder_that_was_there_stays_as_its_owner_wants_it(
+    crew, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(backups, "try_out", lambda local: [])
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    kept.chmod(0o750)
+    for name in ("crewdesk-20260101T000000Z-abcd.zip", "theirs.zip"):
+        (kept / name).write_bytes(b"PK")
+        (kept / name).chmod(0o644)
+    assert backups.take().error == ""
+    assert mode(kept) == 0o750
+    assert mode(kept / "crewdesk-20260101T000000Z-abcd.zip") == 0o600
+    assert mode(kept / "theirs.zip") == 0o644
+
+
+def mode(path):
+    return stat.S_IMODE(os.stat(path).st_mode)
 
 
 def test_what_could_not_be_restored_is_not_kept_and_says_so(crew, monkeypatch):
