@@ -58,11 +58,11 @@ def flaws_of(schema: Any) -> tuple[Flaw, ...]:
     """Return why `schema` cannot be registered; empty: it can."""
     if not isinstance(schema, dict):
         return (Flaw((), "must be a mapping, such as {type: string}."),)
-    if len(str(schema)) > MAX_CHARS:
-        return (Flaw((), f"is longer than {MAX_CHARS:,} characters.", "Check less, or split the value."),)
-    if str(schema.get("$schema", DIALECT)).rstrip("#") != DIALECT:
-        return (Flaw(("$schema",), f"must be {DIALECT}.", "Leave $schema out."),)
     try:
+        if len(str(schema)) > MAX_CHARS:
+            return (Flaw((), f"is longer than {MAX_CHARS:,} characters.", "Check less, or split the value."),)
+        if str(schema.get("$schema", DIALECT)).rstrip("#") != DIALECT:
+            return (Flaw(("$schema",), f"must be {DIALECT}.", "Leave $schema out."),)
         _Checker.check_schema(schema)
     except SchemaError as error:
         return (Flaw(tuple(error.absolute_path), _words(error)),)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from tasks_app.domain import renaming
+from tasks_app.domain import json_schema, renaming
 from tasks_app.domain.errors import TooLarge
 from tasks_app.domain.team_file import (
     BLOB,
@@ -28,7 +28,7 @@ from tasks_app.domain.team_file import (
     refuse,
 )
 from tasks_app.services import team_snapshots
-from tasks_app.services.team_tables import ALL, TABLES, TEAM, TRANSCRIPTS, Table, missing, unpack
+from tasks_app.services.team_tables import ALL, BY_NAME, TABLES, TEAM, TRANSCRIPTS, Table, missing, unpack
 
 BLOCK = 2**20
 DAMAGED = (zipfile.BadZipFile, EOFError, OSError, ValueError, NotImplementedError, RuntimeError, zlib.error)
@@ -170,6 +170,7 @@ def check(file: TeamFile) -> dict[str, set[str]]:
     _references(file, names, counts)
     _log(file)
     _blobs(file)
+    _schemas(file)
     return names
 
 
@@ -209,3 +210,13 @@ def _blobs(file: TeamFile) -> None:
     for name in file.manifest.members:
         if name.startswith("blobs/") and name not in promised:
             raise refuse("No row refers to it.", path=name)
+
+
+def _schemas(file: TeamFile) -> None:
+    """Schemas of shared entries are those that could be registered here: what checks a value must end, whoever made them."""
+    table = BY_NAME["context_names"]
+    for number, row in file.rows(table):
+        flaws = () if row["schema"] is None else json_schema.flaws_of(row["schema"])
+        for one in json_schema.problems(flaws, root="schema")[:1]:
+            words = f"{one.message} {one.fix}".strip()
+            raise refuse(words, path=f"{ROWS.format(table.name)}: {one.path}", line=number)

@@ -43,6 +43,13 @@ def test_a_schema_that_cannot_be_registered_is_refused_with_its_place(schema, pl
     assert [one.place for one in json_schema.flaws_of(schema)] == [place]
 
 
+def test_a_schema_that_nests_too_deeply_is_refused_whatever_looks_at_it_first():
+    schema = {}
+    for _ in range(3_000):
+        schema = {"not": schema}
+    assert [one.message for one in json_schema.flaws_of(schema)] == ["nests too deeply."]
+
+
 def test_names_of_properties_and_plain_data_are_not_taken_for_keywords():
     schema = {"properties": {"$id": {"type": "string"}, "pattern": {"const": {"$ref": "x"}}}, "default": {"$ref": "x"}}
     assert json_schema.flaws_of(schema) == ()

@@ -7,11 +7,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import psutil
 import pytest
 import yaml
 from django.core.management import get_commands
 
-from tasks_app.management import layout, lead
+from tasks_app.management import embedded, layout, lead
+from tests.management.desks import wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "operations.md").read_text()
@@ -75,6 +77,24 @@ def test_the_images_run_without_rights_and_have_health_checks() -> None:
     for name in ("web", "worker", "proxy"):
         assert services[name]["cap_drop"] == ["ALL"]
         assert services[name]["security_opt"] == ["no-new-privileges:true"]
+
+
+def test_no_command_line_of_the_containers_holds_a_password(tmp_path: Path) -> None:
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    checks = [str(service.get("healthcheck", {}).get("test")) for service in services.values()]
+    assert not any("PASS" in check or "AUTH" in check or " -a " in check for check in checks)
+    assert "REDISCLI_AUTH" in services["valkey"]["environment"]
+    _, _, script = services["valkey"]["command"]
+    binary, socket = embedded.find_binary(), tmp_path / "v.sock"
+    text = script.replace("$$", "$").replace("valkey-server -", f"{binary} - --port 0 --unixsocket {socket} --dir {tmp_path}")
+    env = {"PATH": os.environ["PATH"], "REDISCLI_AUTH": "0a1b2c3d"}
+    with subprocess.Popen(["sh", "-c", text], env=env, stdout=subprocess.DEVNULL) as server:
+        try:
+            wait_for(lambda: embedded.ask(socket, b"PING\r\n").startswith(b"-NOAUTH"), seconds=10)
+            assert embedded.ask(socket, b"AUTH 0a1b2c3d\r\n") == b"+OK\r\n"
+            assert "0a1b2c3d" not in " ".join(psutil.Process(server.pid).cmdline())
+        finally:
+            server.kill()
 
 
 @pytest.mark.skipif(shutil.which("docker-compose") is None, reason="Debian: apt-get install docker-compose")

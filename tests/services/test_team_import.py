@@ -182,6 +182,17 @@ def manifest(**values):
         (edit("team", 0, last_seq=1), "last_seq"),
         (edit("transcripts", 0, entry="{"), "rows/transcripts.jsonl: entry: It is no JSON"),
         (edit("context_blobs", 0, digest="0" * 64), "digest"),
+        (edit("context_names", 0, schema=7), "line 1: rows/context_names.jsonl: schema: must be a mapping"),
+        (edit("context_names", 1, schema={"type": "nonsense"}), "line 2: rows/context_names.jsonl: schema.type"),
+        (
+            edit("context_names", 0, schema={"properties": {"port": {"pattern": "(a)\\1"}}}),
+            "line 1: rows/context_names.jsonl: schema.properties.port.pattern: is no regular expression of linear time. Leave",
+        ),
+        (
+            edit("context_names", 0, schema={"$ref": "https://elsewhere.example/"}),
+            "schema.$ref: must point into the schema",
+        ),
+        (edit("context_names", 0, schema={"title": "x" * 20_001}), "schema: is longer than 20,000 characters"),
         (put("rows/steps.jsonl", b"{\n"), "line 1: rows/steps.jsonl: The line is no JSON"),
         (put("rows/steps.jsonl", b'{"a":' * 100_000), "rows/steps.jsonl"),
         (put("rows/steps.jsonl", b""), "not as many rows"),
