@@ -27,6 +27,8 @@ CMD ["daphne", "--bind", "0.0.0.0", "--port", "8400", "--websocket-max-message-s
      "--ping-timeout", "20", "--application-close-timeout", "5", "--verbosity", "0", "--no-server-name", "dashboard.asgi:application"]
 
 FROM base AS worker
+# not tini: agents, who run as its user, could read in its environment all that the worker is given
+ENTRYPOINT ["python", "-S", "-m", "tasks_app.first_process"]
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=15s --start-period=30s --retries=3 \
   CMD ["python", "manage.py", "healthcheck", "worker"]

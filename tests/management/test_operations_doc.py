@@ -65,6 +65,9 @@ def test_the_images_run_without_rights_and_have_health_checks() -> None:
     dockerfile = (ROOT / "Dockerfile").read_text()
     assert "\nUSER crewdesk\n" in dockerfile
     assert dockerfile.count("HEALTHCHECK") == 2
+    assert re.findall(r"^ENTRYPOINT (.*)$", dockerfile.partition("AS worker")[2], re.MULTILINE) == [
+        '["python", "-S", "-m", "tasks_app.first_process"]'
+    ]
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
     assert set(services) == {"migrate", "web", "web-2", "proxy", "worker", "worker-2", "database", "valkey"}
     assert services["migrate"]["command"] == ["python", "manage.py", "migrate", "--no-input"]

@@ -1,0 +1,48 @@
+"""The first process of the worker's container: starts the worker, passes signals on, buries what has lost its parent.
+
+As `tini`, of which agents, who run as the same user, could read the environment with all that the worker was given. Standard
+library only; runs as `python -S -m tasks_app.first_process COMMAND…`.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+from tasks_app import own_memory
+
+PASSED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH)
+NOT_FOUND = 127
+"""As a shell says it of a command that is not there."""
+
+
+def main(command: Sequence[str]) -> int:
+    """Run the command until it ends; returns its exit code, 128 and the signal where one ended it."""
+    own_memory.keep_private()
+    signal.pthread_sigmask(signal.SIG_BLOCK, PASSED)  # what comes before there is somebody to have it waits
+    child = os.fork()
+    if child == 0:
+        _become(command)
+    for number in PASSED:
+        signal.signal(number, lambda received, _frame: os.kill(child, received))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED)
+    while True:
+        ended, status = os.waitpid(-1, 0)
+        if ended == child:
+            code = os.waitstatus_to_exitcode(status)
+            return code if code >= 0 else 128 - code
+
+
+def _become(command: Sequence[str]) -> None:
+    """Does not return."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED)
+    try:
+        os.execvp(command[0], list(command))  # noqa: S606 - that is what it is for
+    except OSError as error:
+        sys.stderr.write(f"{command[0]}: {error.strerror}\n")
+    finally:
+        os._exit(NOT_FOUND)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
