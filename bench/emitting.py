@@ -18,6 +18,8 @@ class Emitter:
     process: "subprocess.Popen[str]"
     team: str
     period_s: float
+    rate: float
+    """Steps per second that are ordered of all agents together."""
 
     def begin(self, seconds: float) -> None:
         """Let it emit for so long."""
@@ -36,7 +38,7 @@ def running(place: Place, *, agents: int, rate: float) -> Iterator[Emitter]:
     command = [sys.executable, "-m", "bench.emitter", str(agents), str(rate)]
     with subprocess.Popen(command, cwd=ROOT, env=place.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
-            yield Emitter(process, str(_line(process)["team"]), agents / rate)
+            yield Emitter(process, str(_line(process)["team"]), agents / rate, rate)
         finally:
             process.kill()
 

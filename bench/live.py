@@ -92,7 +92,12 @@ def _measure(report: Report, scene: Scene, emitted: int, *, drawn: int, elsewher
     where = f"{drawn} drawn here, {elsewhere} elsewhere" if elsewhere else f"all {drawn} drawn here"
     report.add(f"step → DOM of an open page ({where})", "ms", late, Goal("p50", 150), Goal("p99", 400))
     report.add("  processor of the web process", "cores", [(after.user + after.system - before.user - before.system) / took])
-    report.add("  steps per second, as they were stored", "steps/s", [(sum(last.values()) - emitted) / took])
+    report.add(
+        "  steps per second, as they were stored",
+        "steps/s",
+        [(sum(last.values()) - emitted) / took],
+        fanout.pace(scene.emitter.rate),
+    )
     report.add("  last step stored → a page shows the last of every agent", "s", caught_up_s)
     if tardy := sum(1 for each in caught_up_s if each > SETTLE_S):
         report.notes.append(f"{where}: {tardy} were late, they showed the last step of every agent after {SETTLE_S:g} s")

@@ -33,10 +33,12 @@ PUBLISHED = (
 class Measured:
     """What several kills have shown: seconds until the next step, effects that came twice, the worker's peak in MB.
 
+    `killed`: the runs that were held by what was killed, each of which has to have a sample.
     `stages`: what the worker that went on noted (`bench.stamps`), in seconds from the kill.
     """
 
     seconds: list[float] = field(default_factory=list)
+    killed: int = 0
     taken_back: list[float] = field(default_factory=list)
     started: list[float] = field(default_factory=list)
     stages: dict[str, list[float]] = field(default_factory=dict)
@@ -112,6 +114,10 @@ def run(place: Place, options: argparse.Namespace) -> Report:
 
 def _say(report: Report, case: Case, found: Measured) -> None:
     report.add(f"{case.title}: recovery", "s", found.seconds, Goal("p50", case.limit_s), Goal("max", case.limit_s))
+    if missing := found.killed - len(found.seconds):
+        report.failures.append(
+            f"{case.title}: missing: {missing} of {found.killed}, their agents did nothing more in the life they have"
+        )
     report.add("  of it until its lease was taken back", "s", found.taken_back)
     report.add("  of it until a worker had claimed it", "s", found.started)
     for stage, words in STAGES.items():
@@ -170,6 +176,7 @@ def _measure(house: Parts, case: Case, *, kills: int, agents: int) -> Measured:
 
 
 def _note(found: Measured, team: Team, at: float, home: Path) -> None:
+    found.killed += Run.objects.filter(team=team).count()
     found.seconds += recovered.own_steps(team, at)
     found.taken_back += recovered.events(team, at, EventKind.RUN_RESUMABLE)
     found.started += recovered.events(team, at, EventKind.RUN_STARTED)

@@ -25,6 +25,10 @@ class Goal:
     limit: float
     least: bool = False
 
+    def in_words(self) -> str:
+        """Return it as it is printed."""
+        return f"{self.stat} {'≥' if self.least else '≤'} {short(self.limit)}"
+
     def met(self, figure: "Figure") -> bool:
         """Whether the figure is as it is to be; one without samples is not."""
         found = figure.stat(self.stat)
@@ -80,6 +84,18 @@ class Report:
     failures: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
+    @property
+    def missed(self) -> list[str]:
+        """Each goal that is not met, in words: whose, what was to be, and what was found."""
+        head, found = "", list[str]()
+        for figure in self.figures:
+            detail = figure.name.startswith(" ")
+            head = head if detail else figure.name
+            name = f"{head}, {figure.name.strip()}" if detail else figure.name
+            unit = f" {figure.unit}" if figure.unit else ""
+            found += [f"{name}: {goal.in_words()}{unit}, found {short(figure.stat(goal.stat))}" for goal in figure.missed]
+        return found
+
     def add(self, name: str, unit: str, samples: Sequence[float], *goals: Goal, peer: str = "") -> None:
         """Add a figure."""
         self.figures.append(Figure(name, unit, list(samples), goals, peer))
@@ -94,6 +110,7 @@ def as_json(report: Report, machine: Machine, options: dict[str, Any]) -> str:
         "machine": machine.as_json(),
         "figures": [figure.as_json() for figure in report.figures],
         "notes": report.notes,
+        "missed": report.missed,
         "failures": report.failures,
     }
     return json.dumps(whole, indent=1)
@@ -110,6 +127,8 @@ def show(report: Report, machine: Machine, console: Console) -> None:
     console.print(table)
     for note in report.notes:
         console.print(f"· {escape(note)}")
+    for words in report.missed:
+        console.print(f"[yellow]missed: {escape(words)}[/yellow]")
     for failure in report.failures:
         console.print(f"[red]✗ {escape(failure)}[/red]")
     console.print(f"[dim]{escape(machine.in_words())} · {report.seconds:.0f} s[/dim]")
@@ -125,8 +144,8 @@ def _columns(figure: Figure) -> tuple[str, str, str]:
 def _goal_words(figure: Figure) -> str:
     words = []
     for goal in figure.goals:
-        sign, met = "≥" if goal.least else "≤", goal.met(figure)
-        words.append(f"[{'green' if met else 'red'}]{goal.stat} {sign} {short(goal.limit)} {'met' if met else 'missed'}[/]")
+        met = goal.met(figure)
+        words.append(f"[{'green' if met else 'red'}]{goal.in_words()} {'met' if met else 'missed'}[/]")
     return ", ".join(words)
 
 

@@ -1,15 +1,18 @@
 """`python -m bench`: every name has a module, says what it does, and leaves nothing behind."""
 
+import contextlib
 import json
 import subprocess
 import sys
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from bench import cluster
+from bench import __main__ as main
+from bench import chromium, cluster
 from bench.place import ROOT
 from bench.registry import BENCHES
 
@@ -74,3 +77,12 @@ def test_without_postgres_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(cluster.Path, "glob", lambda self, pattern: iter(()))
     with pytest.raises(cluster.NoPostgres, match="apt-get install postgresql"):
         cluster.binaries()
+
+
+def test_without_chromium_it_says_how_to_get_it_and_is_no_result(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr(sys, "argv", ["bench", "live", "--quick"])
+    monkeypatch.setattr(main, "_one", lambda given: contextlib.ExitStack().enter_context(chromium.running()))
+    monkeypatch.setattr(chromium.shutil, "which", lambda name: None)
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", "/nonexistent")
+    assert main.main() == 2
+    assert "apt-get install chromium" in capsys.readouterr().err

@@ -42,12 +42,21 @@ def test_the_document_has_machine_figures_goals_and_failures() -> None:
     assert found["figures"][0]["goals"] == [{"stat": "p50", "limit": 1, "least": False, "met": False}]
     assert found["figures"][1]["peer"] == "somebody else"
     assert found["failures"] == ["something was lost"]
+    assert found["missed"] == ["time: p50 ≤ 1 ms, found 2"]
 
 
 def test_the_table_shows_spread_goals_and_what_went_wrong() -> None:
     out = io.StringIO()
     show(report(), MACHINE, Console(file=out, width=140))
-    for words in ("1 – 3", "p50 ≤ 1 missed", "[somebody else]", "a [note]", "✗ something was lost", "django 5.2"):
+    for words in (
+        "1 – 3",
+        "p50 ≤ 1 missed",
+        "missed: time: p50 ≤ 1 ms, found 2",
+        "[somebody else]",
+        "a [note]",
+        "✗ something was lost",
+        "django 5.2",
+    ):
         assert words in out.getvalue()
 
 
