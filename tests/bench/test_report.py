@@ -60,6 +60,12 @@ def test_the_table_shows_spread_goals_and_what_went_wrong() -> None:
         assert words in out.getvalue()
 
 
+def test_a_goal_that_a_detail_misses_is_said_with_what_it_is_a_detail_of() -> None:
+    made = report()
+    made.add("  per round", "×", [], Goal("p50", 1.1))
+    assert made.missed[-1] == "time, per round: p50 ≤ 1.10 ×, found –"
+
+
 @pytest.mark.parametrize(("value", "words"), [(3.0, "3"), (0.1234, "0.123"), (12.34, "12.3"), (1234.5, "1,234"), (math.nan, "–")])
 def test_numbers_show_the_digits_that_matter(value: float, words: str) -> None:
     assert short(value) == words
