@@ -27,7 +27,7 @@ FREEZE_S = LEASE_S + 4.0
 FREEZE_MOST_S = 50.0
 """A lease may last longer where the clock was set back; after a minute `up` ends what stands still."""
 FULL_S = 2.5
-TWIN_S = 6.0
+TWIN_S, TWIN_MOST_S = 6.0, 12.0
 GONE_S, READY_S = 10.0, 40.0
 NEAR_S = 5.0
 """A clock that was read within so long of what it was set to has jumped."""
@@ -174,15 +174,23 @@ def double(scene: Scene) -> str:
             raise NoEffect(f"the second ended with {second.poll()}")
         if not _is_registered(name, second.pid):
             raise NothingToDo("the team was done before")
-        scene.stopped.wait(TWIN_S)
+        agents = _agents_of(second.pid, scene)
         if has_ended(first) or second.poll() is not None:
             raise NoEffect("one of the two did not live on")
-        agents = sum(process.ppid() == second.pid for process in of_home(scene.home, "claude"))
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(second.pid, signal.SIGKILL)
         second.wait()
     return f"pids {first.pid} and {second.pid} were both {name}, the second with {agents} agents"
+
+
+def _agents_of(pid: int, scene: Scene) -> int:
+    """Watch the twin for a while, longer where it has nothing to do; returns how many agents it had at most."""
+    most, begun = 0, time.monotonic()
+    while time.monotonic() - begun < (TWIN_S if most else TWIN_MOST_S) and not scene.stopped.wait(0.2):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            most = max(most, sum(process.ppid() == pid for process in of_home(scene.home, "claude")))
+    return most
 
 
 def _is_registered(name: str, pid: int) -> bool:

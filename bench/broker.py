@@ -42,6 +42,13 @@ def server() -> Iterator["redis.Redis"]:
         yield client
 
 
+@contextlib.contextmanager
+def nudges() -> Iterator["redis.Redis"]:
+    """Yield a connection to where the nudges are, as Celery itself makes it: they lie in a database of their own."""
+    with server(), app.connection_for_write(settings.CELERY_BROKER_URL) as connection:
+        yield connection.default_channel.client  # type: ignore[attr-defined]
+
+
 def restart(scene: Scene, *, data: bool) -> str:
     """`kill -9` of the server; what it had is on its disk, or its folder is empty when another starts."""
     victim, token = scene.pick("valkey"), secrets.token_hex(8)
@@ -88,7 +95,7 @@ def duplicate(scene: Scene) -> str:
     accepted = sum(wake.nudge(run_id) for run_id in ids for _ in range(DUPLICATES))
     if accepted <= len(ids):
         raise NoEffect(f"the broker took {accepted} of {len(ids) * DUPLICATES} nudges")
-    with server() as client:
+    with nudges() as client:
         try:
             until(lambda: client.llen(QUEUE) == 0, seconds=TAKEN_S, words="the end of the queue", pause_s=0.05)
         except TooLate:
@@ -100,7 +107,7 @@ def lose(scene: Scene) -> str:
     """Nudges are taken out of the queue before a worker gets them: who waits longest is served first, and that is soon we."""
     lost: list[str] = []
     until_at = time.monotonic() + LISTEN_S
-    with server() as client:
+    with nudges() as client:
         while len(lost) < MOST_LOST and time.monotonic() < until_at and not scene.stopped.is_set():
             taken: Any = client.brpop([QUEUE], timeout=LISTEN_ONCE_S)
             lost += _nudged(taken[1]) if taken else []

@@ -138,7 +138,9 @@ def _left(house: Desk) -> list[str]:
 
 def _in_words(killer: Killer) -> list[str]:
     words = [f"acts: {'; '.join(killer.acts) or 'none'}"]
-    words += [f"put off for want of anybody to do it to: {dict(killer.put_off)}"] if killer.put_off else []
+    words += [
+        f"put off: {kind} ({', '.join(f'{why}, {n} times' for why, n in whys.items())})" for kind, whys in killer.put_off.items()
+    ]
     return words + [f"left out: {what} ({why})" for what, why in killer.left.items()]
 
 

@@ -63,8 +63,8 @@ class Killer:
     """Acts whose effect was seen."""
     failed: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     """Acts whose effect was not seen, and why."""
-    put_off: Counter[str] = field(default_factory=Counter)
-    """How often there was nobody to do it to."""
+    put_off: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    """Why there was nobody to do it to, and how often."""
     left: dict[str, str] = field(default_factory=dict)
     """What could not be done here, and why."""
     died: str = ""
@@ -101,7 +101,7 @@ class Killer:
         return found + (["nothing was done to the installation"] if self.most and not self.done.total() else [])
 
     def _why(self, kind: str) -> str:
-        return "; ".join(self.failed[kind][-2:]) or f"put off {self.put_off[kind]} times, and then the team was done"
+        return "; ".join(self.failed[kind][-2:]) or f"put off: {dict(self.put_off[kind])}"
 
     def _live(self) -> None:
         try:
@@ -137,8 +137,8 @@ class Killer:
         at = f"at {time.monotonic() - self._begun:.1f} s"
         try:
             seen = act()
-        except NothingToDo:
-            self.put_off[kind] += 1
+        except NothingToDo as why:
+            self.put_off[kind][str(why)] += 1
         except Exception as error:
             self.failed[kind].append(f"{type(error).__name__}: {error}")
             self.acts.append(f"{kind} {at} WITHOUT EFFECT ({error})")

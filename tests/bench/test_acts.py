@@ -144,7 +144,7 @@ def second(scene: Scene, monkeypatch: pytest.MonkeyPatch, *, lives: bool, regist
         return process
 
     monkeypatch.setattr(scene.desk, "extra_worker", start)
-    monkeypatch.setattr(acts, "TWIN_S", 0.1)
+    monkeypatch.setattr(acts, "TWIN_MOST_S", 0.1)
     monkeypatch.setattr(acts, "READY_S", 0.5)
     return asked
 

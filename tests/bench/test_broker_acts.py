@@ -1,12 +1,10 @@
 """What the killer does to Valkey and its messages: the data is really there or really gone, a nudge is really taken away."""
 
-import json
 import random
 import shutil
 import tempfile
 import threading
 import time
-from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,7 +25,8 @@ from tests.factories import RunFactory
 def scene(settings: Any) -> Iterator[Scene]:
     home = Path(tempfile.mkdtemp(prefix="cb-"))  # short: a socket lies in it
     socket = home / "run" / "valkey.sock"
-    settings.REDIS_URL = f"unix://{socket}"
+    settings.REDIS_URL = f"unix://{socket}?db=0"
+    settings.CELERY_BROKER_URL = f"redis+socket://{socket}?virtual_host=1"
     server, done = EmbeddedServer(home, socket), threading.Event()
 
     def look_after() -> None:
@@ -74,10 +73,9 @@ def test_a_server_that_is_away_cannot_be_restarted(scene: Scene, settings: Any) 
 
 
 def send(run_id: str, task: str = wake.EXECUTE) -> bool:
-    """Put a nudge into the queue as Celery does it."""
-    body = b64encode(json.dumps([[run_id], {}, {}]).encode()).decode()
-    with broker.server() as client:
-        client.lpush(broker.QUEUE, json.dumps({"headers": {"task": task}, "body": body}))
+    """Send a nudge as the product does it."""
+    with broker.app.connection_for_write(broker.settings.CELERY_BROKER_URL) as connection:
+        broker.app.send_task(task, args=[run_id], connection=connection, retry=False, ignore_result=True)
     return True
 
 
@@ -88,7 +86,7 @@ def consumer(scene: Scene) -> Iterator[list[Any]]:
     done = threading.Event()
 
     def consume() -> None:
-        with broker.server() as client:
+        with broker.nudges() as client:
             while not done.is_set():
                 taken.extend(filter(None, [client.brpop([broker.QUEUE], timeout=0.4)]))
 

@@ -69,7 +69,7 @@ def test_a_kind_that_never_came_fails_a_full_run_and_no_quick_one(tmp_path: Path
     it = made(tmp_path, good=seen, web=nobody)
     it.most = 2
     played(it)
-    assert it.put_off["web"] >= 1
+    assert it.put_off["web"]["there is no web"] >= 1
     assert it.without_effect(every_kind=False) == []
     assert [line.partition(":")[0] for line in it.without_effect(every_kind=True)] == ["web"]
 
