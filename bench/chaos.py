@@ -157,8 +157,7 @@ def unproved(told: Story, found: audit.Report) -> list[str]:
         wrong.append("not one message was compared with the script")
     elif planned >= FULL and not found.scripted["runs compared to the last token and cent"]:
         wrong.append("not one run was compared to the last token and cent")
-    at_once: dict[str, int] = getattr(found, "at_once", {})
-    return wrong + [f"{team}: {count} runs were held at once, {most} may be" for team, count in at_once.items() if count > most]
+    return wrong + [f"{team}: {n} runs were held at once, {most} may be" for team, n in found.at_once.items() if n > most]
 
 
 def asked(told: Story, found: audit.Report) -> list[str]:
