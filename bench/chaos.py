@@ -19,6 +19,7 @@ from bench import audit, desk, leftovers, story
 from bench.desk import Desk
 from bench.killer import Killer
 from bench.place import ROOT, Place
+from bench.places import most_at_work
 from bench.report import Report
 from bench.story import Story
 from tasks_app.domain.statuses import Reason, RunStatus, TaskStatus
@@ -157,7 +158,8 @@ def unproved(told: Story, found: audit.Report) -> list[str]:
         wrong.append("not one message was compared with the script")
     elif planned >= FULL and not found.scripted["runs compared to the last token and cent"]:
         wrong.append("not one run was compared to the last token and cent")
-    return wrong + [f"{team}: {n} runs were held at once, {most} may be" for team, n in found.at_once.items() if n > most]
+    at_work = {team.slug: most_at_work(team) for team in Team.objects.all()}
+    return wrong + [f"{team}: {n} runs were at work at once, {most} may be" for team, n in at_work.items() if n > most]
 
 
 def asked(told: Story, found: audit.Report) -> list[str]:
@@ -183,6 +185,7 @@ def _figures(report: Report, killer: Killer, found: audit.Report, *, took: float
         report.add(f"  {kind}", "acts", [killer.done[kind]])
     report.add("acts without their effect", "acts", [sum(map(len, killer.failed.values()))])
     report.add("runs", "runs", [found.runs])
+    report.add("runs at work at once, at most", "runs", [most_at_work(team)] if team else [])
     report.add("takeovers", "lives", [found.handoffs])
     report.add("events, gapless", "events", [found.events])
     report.add("violations", "", [len(report.failures)])
