@@ -29,6 +29,7 @@ WORKERS, WEBS = 3, 2
 TRY_AGAIN_S = 1.0
 BACK_S = 45.0
 """A process that died again and again is started after half a minute."""
+PAUSE_S = 3.0
 FULL = 100
 """With so many tasks there is time for every kind of act."""
 
@@ -46,7 +47,8 @@ def run(place: Place, options: argparse.Namespace) -> Report:
     report = Report("chaos")
     told = story.make(tasks=tasks, seed=options.seed)
     with desk.running(place, workers=WORKERS, webs=WEBS) as house, story_files(told) as (plan, lead):
-        killer = Killer(house, options.seed, most=12 + tasks // 2 if options.acts < 0 else options.acts)
+        most = 12 + tasks // 2 if options.acts < 0 else options.acts
+        killer = Killer(house, options.seed, most=most, pause_s=PAUSE_S if tasks >= FULL else PAUSE_S / 2)
         begun = time.monotonic()
         try:
             ended = play(place, plan, lead, killer, limit_s=180 + 12 * tasks)

@@ -181,6 +181,7 @@ def run(place: Place, options: argparse.Namespace) -> Report:
             roller.stop()
             connections.close_all()
             lost = people.end()
+        report.failures += leftovers.orphans(place.home)
         found = audit.audit()
         house.leave()
         report.failures += leftovers.processes(place.home) + leftovers.files(place.home)
