@@ -29,7 +29,11 @@ def must_exist(plan: Plan) -> None:
 
 
 def must_be_theirs(payload: Mapping[str, Any], actor: str) -> None:
-    """Raise `Forbidden` where the request is for one person, and neither that person nor an administrator answers."""
-    person, by = str(payload.get("judge") or ""), actor.split(":", 1)[-1]
-    if person and by != person and not by.endswith(SCRIPTED) and not access.administers(by):
+    """Raise `Forbidden` where the request is for one person, and neither that person nor an administrator answers.
+
+    An agent never does, whatever its name.
+    """
+    person, (kind, _, by) = str(payload.get("judge") or ""), actor.partition(":")
+    is_theirs = kind == "user" and (by == person or by.endswith(SCRIPTED) or access.administers(by))
+    if person and not is_theirs:
         raise Forbidden(f"This is for {person} to judge: only {person} or an administrator answers it.", field="choice")

@@ -9,6 +9,7 @@ from typing import Any
 from tasks_app.domain import criteria
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import OPEN_RUN, Reason, TaskStatus
+from tasks_app.domain.task_marks import REVIEW
 from tasks_app.domain.text import cut
 from tasks_app.domain.transitions import FINISH_TASK
 from tasks_app.models import Agent, Run, Task
@@ -66,9 +67,9 @@ def _create(run: Run, agent: Agent, numbers: Iterable[int]) -> Task:
         expected_max=MINUTES[1],
         plan_mode=False,
         attempts_allowed=task.attempts_allowed,
-        metadata={"review": {"attempt": run.attempt, "numbers": list(numbers), "reviewer": agent.name}},
     )
-    review = tasks.create(task.team_id, draft, actor=events.SYSTEM)
+    marks = {REVIEW: {"attempt": run.attempt, "numbers": list(numbers), "reviewer": agent.name}}
+    review = tasks.create(task.team_id, draft, actor=events.SYSTEM, marks=marks)
     Task.objects.filter(pk=review.pk).update(review_of=task)
     return review
 
@@ -106,7 +107,7 @@ def given_up(review: Task, *, actor: str) -> None:
 
 
 def _keep(review: Task, **verdict: str) -> None:
-    Task.objects.filter(pk=review.pk).update(metadata={**review.metadata, "review": {**review.metadata["review"], **verdict}})
+    Task.objects.filter(pk=review.pk).update(metadata={**review.metadata, REVIEW: {**review.metadata[REVIEW], **verdict}})
 
 
 def open_of(task_id: int) -> list[Task]:
@@ -131,7 +132,7 @@ def _complete(task: Task, run: Run) -> None:
     report: dict[str, Any] = run.report or {}
     evidence = dict(report.get("evidence") or {})
     for row in Task.objects.filter(review_of=task, status=TaskStatus.COMPLETED.value).order_by("number"):
-        given = row.metadata.get("review") or {}
+        given = row.metadata.get(REVIEW) or {}
         if given.get("attempt") == run.attempt and given.get("verdict") == ACCEPT:
             words = f"accepted by {given['by']} ({row.label}): {given['note']}".rstrip(": ")
             evidence |= {str(number): words for number in given["numbers"]}

@@ -9,13 +9,12 @@ from tasks_app.domain.deciders import TURN
 from tasks_app.domain.errors import Conflict, Invalid
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import Reason, TaskStatus
+from tasks_app.domain.task_marks import MOST_DEPTH, SPLIT_DEPTH, SPLIT_OF
 from tasks_app.models import Run, Task
 from tasks_app.services import decisions, deliveries, events, runs, scheduling, task_edits, tasks
 from tasks_app.services.tasks import Draft
 
 MOST_PARTS = 10
-MOST_DEPTH = 2
-"""A part of a part is not split again."""
 GUIDANCE = "This task was split into {parts}. They are done: put together what they yielded, check all criteria and report."
 
 
@@ -41,17 +40,17 @@ def split(task_id: int, parts: Sequence[Part], *, actor: str) -> list[Task]:
     for place, part in enumerate(parts):
         if wrong := [one for one in part.after if not 0 <= one < place]:
             raise Invalid(f"Part {place + 1} can only wait for parts before it, not for part {wrong[0] + 1}.", field="parts")
-        metadata = {**(part.draft.metadata or {}), "split_of": task.label, "split_depth": _depth(task) + 1}
+        marks = {SPLIT_OF: task.label, SPLIT_DEPTH: _depth(task) + 1}
         after = tuple(made[one].pk for one in part.after) or tuple(needs)
-        draft = replace(part.draft, depends_on=after, metadata=metadata, priority=task.priority)
-        made.append(tasks.create(task.team_id, draft, actor=actor))
+        draft = replace(part.draft, depends_on=after, priority=task.priority)
+        made.append(tasks.create(task.team_id, draft, actor=actor, marks=marks))
     _wait_for(task, made, actor=actor)
     return made
 
 
 def _depth(task: Task) -> int:
-    depth = task.metadata.get("split_depth")
-    return depth if isinstance(depth, int) and "split_of" in task.metadata else 0
+    depth = task.metadata.get(SPLIT_DEPTH)
+    return depth if isinstance(depth, int) else 0
 
 
 def _must_be_splittable(task: Task, parts: Sequence[Part]) -> None:

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import F, Max, Min
 from django.utils import timezone
 
-from tasks_app.domain import graph
+from tasks_app.domain import graph, task_marks
 from tasks_app.domain.errors import Conflict, Invalid, NotFound, Stale, TooLarge
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import TaskStatus
@@ -117,7 +117,7 @@ def edit(
     active_form: str | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> None:
-    """Change an unfinished task. Metadata is merged into what is there; a key with None goes. Raises `Conflict`."""
+    """Change an unfinished task. Metadata is merged into what is there; a key with None goes. Raises `Conflict`, `Invalid`."""
     task = _locked(task_id)
     given = {"title": title, "description": description, "active_form": active_form}
     changed: dict[str, Any] = {name: clean(value) for name, value in given.items() if value is not None}
@@ -127,6 +127,7 @@ def edit(
     if len(changed.get("description", "")) > TEXT_LIMIT:
         raise TooLarge(f"The description is longer than {TEXT_LIMIT:,} characters.", field="description")
     if metadata:
+        task_marks.must_be_free(metadata)
         changed["metadata"] = plain_metadata({k: v for k, v in {**task.metadata, **metadata}.items() if v is not None})
     if changed:
         _must_be_unfinished(task)

@@ -11,7 +11,7 @@ from django.db.models import F
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from tasks_app.domain import criteria
+from tasks_app.domain import criteria, task_marks
 from tasks_app.domain.criteria import Stored
 from tasks_app.domain.errors import AlreadyClaimed, Blocked, Conflict, Invalid, NotFound, TooLarge
 from tasks_app.domain.events import EventKind
@@ -64,13 +64,14 @@ def get(task_id: int) -> Task:
 
 
 @transaction.atomic
-def create(team_id: int, draft: Draft, *, actor: str) -> Task:
-    """Make a task and its dependencies.
+def create(team_id: int, draft: Draft, *, actor: str, marks: Mapping[str, Any] | None = None) -> Task:
+    """Make a task and its dependencies; `marks` are Crewdesk's own metadata (`task_marks`).
 
     Raises `Invalid` naming the field: an empty title, bad criteria, a role or assignee that nobody in the team has, a
-    dependency outside the team; `TooLarge` for texts beyond their limits.
+    dependency outside the team, metadata that is Crewdesk's own; `TooLarge` for texts beyond their limits.
     """
     words = words_of(draft)
+    words["metadata"] |= marks or {}
     team = events.lock(team_id)
     must_have_someone(team_id, draft)
     needs = _needed(team_id, draft.depends_on)
@@ -106,6 +107,7 @@ def words_of(draft: Draft) -> dict[str, Any]:
     """Return its texts as they are stored; raises `Invalid` or `TooLarge`."""
     if not (title := clean(draft.title).strip()):
         raise Invalid("The title is empty. Say in a few words what is to be done.", field="title")
+    task_marks.must_be_free(draft.metadata or ())
     if len(draft.description) > TEXT_LIMIT:
         raise TooLarge(f"The description is longer than {TEXT_LIMIT:,} characters.", field="description")
     return {

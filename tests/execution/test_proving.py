@@ -11,7 +11,7 @@ from tasks_app.execution import outcome, proving
 from tasks_app.models import Decision, Event, Run, Task
 from tasks_app.runners.port import Directive, Outcome, OutcomeKind, Parked
 from tasks_app.selectors import attempts
-from tasks_app.services import actions, decisions, proofs, runs
+from tasks_app.services import actions, decisions, judges, proofs, runs
 from tests.execution.lives import eventually, on_port
 from tests.services import world
 
@@ -187,6 +187,9 @@ def test_what_one_person_judges_is_answered_by_nobody_else_but_an_administrator(
         assert decision.payload["judge"] == "anna"
         with pytest.raises(Forbidden, match="only anna or an administrator"):
             await asyncio.to_thread(world.answer, decision, "approve", by="ben")
+        for actor in ("agent:anna", "agent:root", "agent:x (scripted)", "anna", "system"):
+            with pytest.raises(Forbidden, match="only anna or an administrator"):
+                await asyncio.to_thread(judges.must_be_theirs, decision.payload, actor)
         assert (await asyncio.to_thread(decisions.get, decision.pk)).status == "open"
         await asyncio.to_thread(world.answer, decision, "approve", by="root")
         port.poked.set()
