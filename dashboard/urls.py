@@ -30,6 +30,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", overview.overview, name="overview"),
     path("inbox/", inbox.inbox, name="inbox"),
     path("inbox/<slug:id>/", inbox.detail, name="inbox-detail"),
+    path("inbox/<slug:id>/whole/", inbox.whole, name="decision-whole"),
     path("inbox/<slug:id>/answer/", inbox.answer, name="decision-answer"),
     path("inbox/<slug:id>/looking/", inbox.looking, name="decision-looking"),
     path("inbox/<slug:id>/snooze/", inbox.snooze, name="decision-snooze"),

@@ -60,14 +60,15 @@ def waiting(request: HttpRequest) -> dict[str, Any]:
 
 @router.get("/{id}", response={200: dict[str, Any], **ERRORS})
 def one(request: HttpRequest, id: str) -> dict[str, Any]:
-    """One request with its payload, version and hash."""
+    """One request with its payload, version and hash. `warnings`: why what the payload shows may not be all that is asked."""
     detail = _found(request, id, act=False)
     return {
         "id": detail.item.id,
         "kind": detail.item.kind.value,
         "title": detail.item.title,
         "status": detail.item.status.value,
-        "payload": dict(detail.payload),
+        "payload": dict(detail.visible),
+        "warnings": list(detail.warnings),
         "version": detail.version,
         "payload_hash": detail.payload_hash,
     }

@@ -9,6 +9,7 @@ from django.http import QueryDict
 from dashboard.forms import fields
 from dashboard.forms.fields import MAX_TEXT
 from tasks_app.decision_kinds import plan
+from tasks_app.domain import asked
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.statuses import DecisionKind
 from tasks_app.domain.text import clean
@@ -44,7 +45,7 @@ def read(kind: DecisionKind, payload: Mapping[str, Any], post: QueryDict) -> Ans
         raise Invalid(
             "You changed the plan, and this button would not send your text. " + UNCHANGED[choice == "revise"], field="plan"
         )
-    if kind is DecisionKind.PERMISSION and choice in NEEDS_CONFIRMATION and _risky(payload) and not post.get("confirm"):
+    if kind is DecisionKind.PERMISSION and choice in NEEDS_CONFIRMATION and asked.high_risk(payload) and not post.get("confirm"):
         raise Invalid("This call is risky: confirm it with the second button.", field="choice")
     return answer
 
@@ -66,11 +67,6 @@ def _version(post: QueryDict) -> int:
     if not (value.isascii() and value.isdigit() and len(value) < 10):
         raise Invalid("The form is incomplete. Reload the page and answer again.", field="version")
     return int(value)
-
-
-def _risky(payload: Mapping[str, Any]) -> bool:
-    risk = payload.get("risk")
-    return isinstance(risk, Mapping) and risk.get("level") == "high"
 
 
 Read = tuple[dict[str, Any], dict[str, Any]]

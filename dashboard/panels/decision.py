@@ -28,13 +28,13 @@ class Decision:
         if found is None:
             return None
         item = found.item
-        risk = found.payload.get("risk")
         return {
             "detail": found,
             "item": item,
             "payload": found.payload,
             "snoozed": item.snoozed_until is not None and item.snoozed_until > timezone.now(),
-            "high_risk": isinstance(risk, dict) and risk.get("level") == "high",
+            "warnings": found.warnings,
+            "high_risk": found.high_risk,
             "offers": budgets.offers(found.payload) if item.kind is DecisionKind.BUDGET else (),
             "body": f"decisions/{item.kind.value}.html",
         }

@@ -2,7 +2,7 @@
 
 import difflib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import nh3
@@ -66,8 +66,13 @@ _markdown = MarkdownIt("commonmark", {"html": False, "linkify": False}, renderer
 
 @register.filter
 def markdown(text: str) -> SafeString:
-    """Return an agent's Markdown as safe HTML: no raw HTML, images, ids or styles; links are nofollow and show their address."""
-    html = _markdown.render(shown(text))
+    """Return an agent's Markdown as safe HTML, secrets masked."""
+    return safe_markdown(shown(text))
+
+
+def safe_markdown(text: str) -> SafeString:
+    """Return Markdown as safe HTML: no raw HTML, images, ids or styles; links are nofollow and show their address."""
+    html = _markdown.render(text)
     return mark_safe(  # noqa: S308 - nh3 has let through nothing but TAGS
         nh3.clean(html, tags=TAGS, attributes={"a": {"href"}}, url_schemes=SCHEMES, link_rel="nofollow noopener noreferrer")
     )
@@ -160,6 +165,8 @@ def as_diff(lines: Sequence[DiffLine]) -> SafeString:
 
 WITH_REASON: Final = frozenset({"Bash", "Agent", "Task"})
 """Tools whose input has a `description` in which the agent says what the call is for."""
+LONG_PATH: Final = 400
+"""A longer one stands in no label: it would be cut."""
 
 
 class Call(NamedTuple):
@@ -171,20 +178,22 @@ class Call(NamedTuple):
     rest: Mapping[str, Any]
 
 
-@register.filter
-def call_of(payload: Mapping[str, Any]) -> Call:
+def call_of(payload: Mapping[str, Any], as_text: Callable[[object], str] = pretty) -> Call:
     """Return the part of a tool call that a person must read: the command, the file and its change, or the whole input."""
     given = payload.get("input")
     given = given if isinstance(given, Mapping) else {"input": given}
     if payload.get("tool") == "Bash" and isinstance(given.get("command"), str):
-        return Call("Command", given["command"], None, _without(given, "command", "description"))
+        reason = ("description",) if reason_of(payload) else ()
+        return Call("Command", given["command"], None, _without(given, "command", *reason))
     path = str(given.get("file_path") or given.get("notebook_path") or "")
+    if len(path) > LONG_PATH:
+        return Call("Input", as_text(given), None, {})
     if path and isinstance(given.get("new_string"), str):
         rest = _without(given, "file_path", "old_string", "new_string")
         return Call(f"Change of {path}", given["new_string"], str(given.get("old_string") or ""), rest)
     if path and isinstance(given.get("content"), str):
         return Call(f"New content of {path}", given["content"], None, _without(given, "file_path", "content"))
-    return Call("Input", pretty(given), None, {})
+    return Call("Input", as_text(given), None, {})
 
 
 @register.filter

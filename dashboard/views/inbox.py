@@ -19,6 +19,7 @@ from dashboard.panels.structure import InboxStructure
 from dashboard.views.act import Said, tell
 from dashboard.views.page import Page
 from tasks_app.decision_kinds.registry import choice_word
+from tasks_app.domain import asked
 from tasks_app.domain.errors import DomainError, NotFound
 from tasks_app.domain.statuses import DecisionKind
 from tasks_app.domain.text import closed
@@ -51,6 +52,14 @@ def detail(request: HttpRequest, id: str) -> HttpResponse:
     gone = _just_answered(request)
     page.arg = _arg(id, _kind(request), gone)
     return _render(page, found, picked=True, gone=gone)
+
+
+@shows
+def whole(request: HttpRequest, id: str) -> HttpResponse:
+    """Give all that is asked as plain text, every character to be seen and nothing left out."""
+    found = _find(Page.open(request, "inbox", id), id)
+    lines = (found.item.title, *found.warnings, "", asked.whole(found.payload))
+    return HttpResponse("\n".join(lines), content_type="text/plain; charset=utf-8")
 
 
 @post_only

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from tasks_app.domain.text import one_line
+from tasks_app.domain.asked import line
 
 REPEAT = "[crewdesk:repeat {}]"
 ANSWERED = "[crewdesk:answered {}]"
@@ -57,7 +57,7 @@ class Kind(Protocol):
 
 def asker(agent: str, subagent: str) -> str:
     """Return who asks, as titles say it: `ada`, or `ada’s sub-agent “Check the API”`."""
-    return f"{agent}’s sub-agent “{one_line(subagent, 60)}”" if subagent else agent
+    return f"{agent}’s sub-agent “{line(subagent, 60)}”" if subagent else agent
 
 
 def payload_hash(payload: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tasks_app.decision_kinds.base import Given, Unanswered
+from tasks_app.domain.asked import visible
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.planning import APPROVE_LAST
 from tasks_app.domain.text import one_line
@@ -28,6 +29,7 @@ def check(given: Given, payload: Mapping[str, Any]) -> Given:
     option = str(given.data.get("option") or "").strip()
     text = str(given.data.get("text") or "").strip()
     labels = [str(o.get("label")) for o in payload.get("options") or []]
+    option = next((label for label in labels if visible(label, prose=True).strip() == visible(option, prose=True)), option)
     if option and option not in labels:
         raise Invalid(
             f"“{one_line(option, 60)}” is not one of the options: {', '.join(labels) or 'none are offered'}.", field="option"

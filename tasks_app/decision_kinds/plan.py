@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tasks_app.decision_kinds.base import Given, Unanswered
+from tasks_app.domain.asked import visible
 from tasks_app.domain.errors import Invalid
-from tasks_app.domain.text import clean, strip_ansi
+from tasks_app.domain.text import clean
 
 CHOICES = {"approve": "approved", "approve_changes": "approved with changes", "revise": "sent back"}
 GRANTS: frozenset[str] = frozenset()
@@ -37,8 +38,8 @@ def changed(text: str, payload: Mapping[str, Any]) -> bool:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines that a person sees: what a form does to line ends and a page to hidden characters is no change."""
-    return [line.rstrip() for line in strip_ansi(clean(text)).strip().splitlines()]
+    """The lines that a person sees: what a form does to line ends and a page to characters that cannot be seen is no change."""
+    return [line.rstrip() for line in visible(clean(text), prose=True).strip().splitlines()]
 
 
 def tell(given: Given, payload: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tasks_app.decision_kinds.base import Given, Unanswered
+from tasks_app.domain.asked import visible
 from tasks_app.domain.errors import Invalid, Problems
 from tasks_app.domain.text import one_line
 
@@ -30,7 +31,7 @@ def check(given: Given, payload: Mapping[str, Any]) -> Given:
         raise Invalid("The answers must be given by question: {question: answer}.", field="answers")
     for index, question in enumerate(payload.get("questions") or []):
         text = str(question.get("question", ""))
-        value = answers.get(text)
+        value = answers.get(text, answers.get(visible(text, prose=True)))  # as it was asked, or as it is shown
         value = [str(v).strip() for v in value if str(v).strip()] if isinstance(value, list) else str(value or "").strip()
         if not value:
             problems.add(f"“{one_line(text, 80)}” has no answer.", path=f"answers[{index}]", fix="Choose an option or write one.")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tasks_app.domain import paths, shell
+from tasks_app.domain.asked import is_plain
 from tasks_app.domain.commands import SHELLS, WRAPPERS
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.paths import outside
@@ -31,6 +32,7 @@ __all__ = [
 
 ALWAYS_ASKED: Final = frozenset({"AskUserQuestion", "ExitPlanMode", "EnterPlanMode", "mcp__crew__Escalate"})
 """Calls that are themselves a request to the lead: no rule is ever offered for them."""
+LONGEST_OFFER: Final = 200
 _SUBCOMMANDS: Final[Mapping[str, frozenset[str]]] = {
     "git": frozenset(
         {"add", "blame", "describe", "diff", "log", "ls-files", "merge-base", "rev-parse", "shortlog", "show", "status"}
@@ -110,10 +112,11 @@ def suggest(tool: str, input: Mapping[str, Any], *, workspace: str = "") -> str 
     """Return the rule to offer as "Allow … in this task", or None where only this one call should be allowed.
 
     Never offered: what deletes, needs root, rewrites history, leaves the workspace, touches secrets, runs text as a program,
-    or uses the network (but for the host of a WebFetch). An offered rule always allows the call it was made from.
+    or uses the network (but for the host of a WebFetch), and no rule that could not be shown whole, just as it is. An offered
+    rule always allows the call it was made from.
     """
     rule = _offer(tool, input, workspace)
-    if rule is None:
+    if rule is None or len(rule) > LONGEST_OFFER or not is_plain(rule):
         return None
     try:
         return rule if decide(tool, input, allow=(rule,), workspace=workspace or "/").decision is Decision.ALLOW else None

@@ -161,7 +161,7 @@ def one_line(text: str, limit: int) -> str:
     return cut(" ".join(visible.split()), limit)
 
 
-_KEY_FORMATS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+KEY_FORMATS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (literal, re.compile(pattern))
     for literal, pattern in (
         # the only one that ends before a small letter: first, so that a key right behind it is seen as the start of a word
@@ -188,21 +188,21 @@ _AUTHORIZATION = re.compile(
 )
 _BEARER = re.compile(r"(?i)\b(bearer[ \t]{1,8})[A-Za-z0-9._~+/-]{16,}=*")
 _URL_USER = re.compile(r"(://[^\s/:@\"'<>`]{0,256}:)[^\s/\"'<>`]+@")
-_NAMES = (
+KEY_NAMES = (
     r"passw(?:or)?d|passphrase|pwd|secret|api[_-]?key|access[_-]?key(?:[_-]?id)?|private[_-]?key|secret[_-]?key|"
     r"auth[_-]?key|client[_-]?secret|token|credentials?"
 )
-_SECRET_KEY = re.compile(rf"(?i)(?:{_NAMES})$")
+SECRET_KEY = re.compile(rf"(?i)(?:{KEY_NAMES})$")
 _CODE = r"(?!\$|<|\{|\(|\[|%s|(?:none|null|true|false|undefined|str|string|int|bool|bytes|any)\b|(?:[a-z_]\w*\.)*[a-z_]\w*\()"
 _QUOTED = re.compile(
-    rf"(?i)((?:{_NAMES})(?:\\?[\"'])?[ \t]{{0,8}}(?:=>|:=|=|:)[ \t]{{0,8}}[bfru]?(\\?[\"']))(?!\\?[\"'])[^\"'\\\r\n]+"
+    rf"(?i)((?:{KEY_NAMES})(?:\\?[\"'])?[ \t]{{0,8}}(?:=>|:=|=|:)[ \t]{{0,8}}[bfru]?(\\?[\"']))(?!\\?[\"'])[^\"'\\\r\n]+"
 )
-_ASSIGNED = re.compile(rf"(?i)((?:{_NAMES})=){_CODE}[^\s\"'\\,;&|)>\]}}`]+")
+_ASSIGNED = re.compile(rf"(?i)((?:{KEY_NAMES})=){_CODE}[^\s\"'\\,;&|)>\]}}`]+")
 _SPACED = re.compile(
-    rf"(?i)((?:{_NAMES})(?:[ \t]{{1,8}}=[ \t]{{0,8}}|=[ \t]{{1,8}}|[ \t]{{0,8}}:[ \t]{{1,8}})){_CODE}"
+    rf"(?i)((?:{KEY_NAMES})(?:[ \t]{{1,8}}=[ \t]{{0,8}}|=[ \t]{{1,8}}|[ \t]{{0,8}}:[ \t]{{1,8}})){_CODE}"
     r"(?=[^\s\"'\\,;&|)>\]}`]{0,64}\d|[^\s\"'\\,;&|)>\]}`]{16})[^\s\"'\\,;&|)>\]}`]{4,}"
 )
-_HAS_NAMES = re.compile(rf"(?i)(?=[pastc])(?:{_NAMES})[\\\"' \t]{{0,10}}[:=]")
+_HAS_NAMES = re.compile(rf"(?i)(?=[pastc])(?:{KEY_NAMES})[\\\"' \t]{{0,10}}[:=]")
 
 
 def mask_secrets(text: str) -> str:
@@ -210,7 +210,7 @@ def mask_secrets(text: str) -> str:
 
     `sk-ant-api03-abc…` becomes `sk-ant-api03-***`, `password=x` becomes `password=***`, `https://u:p@h` becomes `https://u:***@h`.
     """
-    for literal, pattern in _KEY_FORMATS:
+    for literal, pattern in KEY_FORMATS:
         if literal in text:
             text = pattern.sub(rf"\1{MASK}", text)
     if "PRIVATE KEY" in text:
@@ -236,7 +236,7 @@ def mask_json(value: Any) -> Any:
 def _mask(value: Any, depth: int) -> Any:
     if isinstance(value, dict) and depth < MAX_DEPTH:
         return {
-            key: MASK if isinstance(item, str) and item and _SECRET_KEY.search(str(key)) else _mask(item, depth + 1)
+            key: MASK if isinstance(item, str) and item and SECRET_KEY.search(str(key)) else _mask(item, depth + 1)
             for key, item in value.items()
         }
     if isinstance(value, list | tuple) and depth < MAX_DEPTH:

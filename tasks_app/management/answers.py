@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from tasks_app.decision_kinds import registry
+from tasks_app.domain import asked
 from tasks_app.domain.errors import Invalid, Problems
 from tasks_app.domain.statuses import DecisionKind
-from tasks_app.domain.text import one_line, strip_ansi
+from tasks_app.domain.text import one_line
 from tasks_app.management import ways, words
 from tasks_app.management.words import COMMAND
 from tasks_app.selectors.inbox import Detail, Item
@@ -81,7 +82,7 @@ def shown(detail: Detail) -> list[str]:
     item = detail.item
     about = ", ".join(word for word in (item.team_name, item.task_label) if word)
     lines = [f"{item.id}  {item.kind.value} of {item.agent or 'Crewdesk'}, {one_line(about, 160)}", one_line(item.title, 300), ""]
-    lines += _content(item.kind, detail.payload)
+    lines += [*_content(item.kind, detail.payload), *_risks(detail)]
     if item.open:
         return [*lines, "", *_ways(detail)]
     how = f"{said(detail)}, by {detail.answered_by}" if detail.answered_by else detail.closed_why
@@ -106,7 +107,8 @@ def as_json(detail: Detail) -> dict[str, Any]:
     """Return a request as plain JSON values."""
     return {
         **item_json(detail.item),
-        "payload": detail.payload,
+        "payload": detail.visible,
+        "warnings": list(detail.warnings),
         "version": detail.version,
         "choices": list(registry.get(detail.item.kind.value).CHOICES),
         "commands": [way.command for way in ways.of(detail)] if detail.item.open else [],
@@ -148,15 +150,20 @@ def _content(kind: DecisionKind, payload: Mapping[str, Any]) -> list[str]:
     if kind is DecisionKind.QUESTION:
         return [line for question in payload.get("questions") or [] for line in _question(question)]
     if kind is DecisionKind.ESCALATION:
-        tried = [f"  tried: {one_line(str(each), 200)}" for each in payload.get("tried") or []]
-        return [*_text(payload.get("problem")), *tried, *_options(payload.get("options"))]
+        tried = [f"  tried: {asked.whole_line(str(each), 400)}" for each in payload.get("tried") or []]
+        plan = ["The plan:", *_text(payload["plan"])] if payload.get("plan") else []
+        return [*_text(payload.get("problem")), *tried, *plan, *_options(payload.get("options"))]
     if kind is DecisionKind.PERMISSION:
-        given = json.dumps(payload.get("input"), ensure_ascii=False, indent=2)
-        rule = [f"  rule on offer: {one_line(str(payload['rule']), 200)}"] if payload.get("rule") else []
-        return [f"{payload.get('tool')}:", *_text(given), *rule]
+        rule = [f"  rule on offer: {asked.whole_line(str(payload['rule']), 300)}"] if payload.get("rule") else []
+        return [f"{asked.line(str(payload.get('tool')), 200)}:", *_text(asked.pretty(payload.get("input"))), *rule]
     if kind is DecisionKind.BUDGET:
         return [f"  {_budget(payload)}"]
-    return _text(json.dumps(payload, ensure_ascii=False, indent=2))
+    return _text(asked.pretty(payload))
+
+
+def _risks(detail: Detail) -> list[str]:
+    word = "High risk" if detail.high_risk else "Risk"
+    return [f"  {word}: {asked.whole_line(one, 400)}" for one in detail.risks]
 
 
 def _budget(payload: Mapping[str, Any]) -> str:
@@ -170,21 +177,22 @@ def _budget(payload: Mapping[str, Any]) -> str:
 
 def _question(question: Mapping[str, Any]) -> list[str]:
     several = "  (several may be chosen)" if question.get("multiSelect") else ""
-    return [f"{one_line(str(question.get('question', '')), 300)}{several}", *_options(question.get("options"))]
+    return [f"{asked.whole_line(str(question.get('question', '')), 2000)}{several}", *_options(question.get("options"))]
 
 
 def _options(options: Any) -> list[str]:
     lines = []
     for option in options or []:
         label = one_line(str(option.get("label", "")), ways.LABEL)
-        effect = one_line(str(option.get("effect") or option.get("description") or ""), 200)
+        effect = asked.whole_line(str(option.get("effect") or option.get("description") or ""), 400)
         best = "  (recommended)" if option.get("recommended") else ""
         lines.append(f"  - {': '.join(word for word in (label, effect) if word)}{best}")
     return lines
 
 
 def _text(value: Any) -> list[str]:
-    return [f"  {line}" for line in strip_ansi(str(value or "")).splitlines()]
+    text = asked.visible(str(value or ""), prose=True).rstrip("\n")
+    return [f"  {line}" for line in text.split("\n")] if text else []
 
 
 def _labels(options: Any) -> list[str]:

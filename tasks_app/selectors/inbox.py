@@ -3,16 +3,17 @@
 import datetime as dt
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from django.db.models import Case, Count, Q, QuerySet, When
 from django.utils import timezone
 
+from tasks_app.domain import asked
 from tasks_app.domain.deciders import Decider
 from tasks_app.domain.graph import waiting_behind
 from tasks_app.domain.ids import task_label
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, TaskStatus
-from tasks_app.domain.text import one_line
 from tasks_app.models import Decision, Dependency, Step
 from tasks_app.models.teams import LARGE_OF_TEAM
 from tasks_app.selectors.look import once
@@ -107,6 +108,29 @@ class Detail:
     oncall: OnCall
     workspace: str
     before: tuple[tuple[dt.datetime, str, str], ...]  # (when, kind, text) of the last steps before it was asked
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """Why what is shown may not be all that is asked."""
+        return asked.warnings(self.payload)
+
+    @property
+    def risks(self) -> tuple[str, ...]:
+        """What could go wrong if it is allowed, in sentences, and `warnings`."""
+        risk = self.payload.get("risk")
+        named = risk.get("sentences") if isinstance(risk, Mapping) else None
+        return (*map(str, named or ()), *self.warnings)
+
+    @property
+    def visible(self) -> Mapping[str, Any]:
+        """The payload for who reads it as data: every character of it to be seen."""
+        found: Mapping[str, Any] = asked.visible_json(self.payload, prose=self.item.kind is not DecisionKind.PERMISSION)
+        return found
+
+    @property
+    def high_risk(self) -> bool:
+        """Whether allowing it takes a second press."""
+        return asked.high_risk(self.payload)
 
 
 @dataclass(frozen=True)
@@ -216,7 +240,7 @@ def _item(row: Decision, behind: Mapping[int, int]) -> Item:
         rehearsal=row.team.rehearsal,
         kind=DecisionKind(row.kind),
         status=DecisionStatus(row.status),
-        title=one_line(row.title, TITLE),
+        title=asked.line(row.title, TITLE),
         agent_pk=row.agent_id,
         agent=row.agent.name if row.agent else "",
         task_pk=row.task_id,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tasks_app.decision_kinds import registry
+from tasks_app.domain import asked
 from tasks_app.domain.deciders import PREFIX, TURN, Decider, Settings, is_lead
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.ids import task_label
@@ -16,6 +17,8 @@ from tasks_app.models import Agent, Decision, Event, Run, Task, Team
 SHOWN = 6_000
 """Characters of one request in what the lead agent reads."""
 MOVES = (EventKind.TASK_REASSIGNED.value, EventKind.TASK_SPLIT.value)
+MOST = 50
+"""Entries of one list in it."""
 HIDDEN = ("action",)
 """What an option carries for the system alone."""
 
@@ -91,6 +94,7 @@ def _shown(row: Decision) -> dict[str, Any]:
         "agent": row.agent.name if row.agent else "",
         "choices": list(registry.get(row.kind).CHOICES),
         "asked": {name: _cut(value) for name, value in row.payload.items() if name != "cause"},
+        "warnings": list(asked.warnings(row.payload)),
         "version": row.version,
         "seen": row.payload_hash[:16],
     }
@@ -98,9 +102,11 @@ def _shown(row: Decision) -> dict[str, Any]:
 
 def _cut(value: Any) -> Any:
     if isinstance(value, str):
-        return cut(value, SHOWN)
+        more = len(value) - SHOWN
+        return f"{cut(value, SHOWN)} {asked.left_out(more)}" if more > 0 else value
     if isinstance(value, list):
-        return [_cut(one) for one in value[:50]]
+        more = len(value) - MOST
+        return [*map(_cut, value[:MOST]), *([f"[{more:,} more are not shown here]"] if more > 0 else [])]
     if isinstance(value, Mapping):
         return {name: _cut(one) for name, one in value.items() if name not in HIDDEN}
     return value

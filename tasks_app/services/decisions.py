@@ -14,7 +14,7 @@ from django.utils import timezone
 from tasks_app import wake
 from tasks_app.decision_kinds import registry
 from tasks_app.decision_kinds.base import Given, asker, payload_hash
-from tasks_app.domain import deciders
+from tasks_app.domain import asked, deciders
 from tasks_app.domain.deciders import Subject
 from tasks_app.domain.errors import AlreadyAnswered, DecisionGone, Invalid, NotFound, Stale
 from tasks_app.domain.events import EventKind
@@ -48,8 +48,8 @@ def get(decision_id: str) -> Decision:
 
 def ask_key(kind: str, payload: Mapping[str, Any]) -> str:
     """Return the sha256 of what is asked; equal for the same request asked again by a later life of the run."""
-    asked = {name: payload.get(name) for name in ASKED.get(kind, sorted(payload))}
-    return sha256(json.dumps([kind, asked], sort_keys=True, default=str).encode()).hexdigest()
+    parts = {name: payload.get(name) for name in ASKED.get(kind, sorted(payload))}
+    return sha256(json.dumps([kind, parts], sort_keys=True, default=str).encode()).hexdigest()
 
 
 @transaction.atomic
@@ -78,7 +78,7 @@ def usable(fence: int) -> Q:
 
 
 def _create(run: Run, ask: Ask, *, kind: str, key: str) -> Decision:
-    payload = mask_json(clean_json(dict(ask.payload)))
+    payload = asked.as_asked(clean_json(dict(ask.payload)), prose=kind != DecisionKind.PERMISSION.value)
     if kind == DecisionKind.PLAN.value:
         payload |= _plan_history(run)
     timeout = run.team.limits.get("decision_timeout_s")
@@ -157,8 +157,8 @@ def open_by_system(
     same = Decision.objects.filter(task=task, run=run, kind=kind.value, status=DecisionStatus.OPEN.value)
     if same.exists():
         return None
-    agent = run.agent if run else None
-    title = registry.get(kind.value).title(payload, agent.name if agent else task.label)
+    agent, shown = run.agent if run else None, asked.visible_json(mask_json(clean_json(dict(payload))), prose=True)
+    title = registry.get(kind.value).title(shown, agent.name if agent else task.label)
     return _insert(
         Decision(
             team_id=task.team_id,
@@ -166,7 +166,7 @@ def open_by_system(
             run=run,
             agent=agent,
             kind=kind.value,
-            payload=mask_json(clean_json(dict(payload))),
+            payload=shown,
             ask_key=ask_key(kind.value, {**payload, "at": timezone.now().isoformat()}),
             subject=subject.value if subject else "",
             **deciding.of(task.team_id, subject, asker_id=agent.pk if agent else None),

@@ -15,10 +15,11 @@ from django.utils.module_loading import import_string
 from tasks_app.decision_kinds.base import payload_hash
 from tasks_app.domain import checkpoint, renaming
 from tasks_app.domain import names as naming
+from tasks_app.domain.asked import line, visible_json
 from tasks_app.domain.errors import Conflict, Invalid
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.ids import new_id
-from tasks_app.domain.statuses import RunStatus, TeamStatus
+from tasks_app.domain.statuses import DecisionKind, RunStatus, TeamStatus
 from tasks_app.domain.team_file import refuse
 from tasks_app.domain.text import one_line
 from tasks_app.models import ContextChunk, Run, Team, TeamAccess, TranscriptEntry
@@ -209,10 +210,12 @@ def _object(table: Table, row: Row, arrival: Arrival) -> Any:
 
 def _asked(values: Row, row: Row, arrival: Arrival) -> Row:
     """What is asked names other ids and another folder now: so do the sums that answers and repeated calls are compared with."""
-    payload = with_agents(values["payload"], dict(enumerate(arrival.keys["agents"])))
+    known = with_agents(values["payload"], dict(enumerate(arrival.keys["agents"])))
+    payload = visible_json(known, prose=row["kind"] != DecisionKind.PERMISSION.value)
+    said: Row = {"title": line(values["title"], 300)}
     if payload == row["payload"]:
-        return {}
-    found: Row = {"payload": payload, "payload_hash": payload_hash(payload)}
+        return said
+    found: Row = {**said, "payload": payload, "payload_hash": payload_hash(payload)}
     if row["kind"] in decisions.ASKED and not payload.get("auto"):
         found["ask_key"] = decisions.ask_key(row["kind"], payload)
     return found

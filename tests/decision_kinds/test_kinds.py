@@ -93,7 +93,7 @@ BAD = [
     (
         "plan",
         "approve_changes",
-        {"plan": "\r\n1. Do it  \r\n2. Test"},
+        {"plan": "\r\n1. Do it  \r\n2. Test⟨U+001B⟩[0m"},
         {"plan": "1. Do it\n2. Test\x1b[0m\n"},
         "plan",
         "Nothing in the plan",

@@ -5,6 +5,7 @@ import pytest
 from tasks_app.domain.errors import AlreadyAnswered, Forbidden, Stale
 from tasks_app.domain.statuses import DecisionKind, Reason, RunStatus
 from tasks_app.models import Agent, Decision, Event, Run, Task, Team
+from tasks_app.selectors import leading
 from tasks_app.services import actions, deciding, decisions, deliveries, handing, recovery, scheduling
 from tasks_app.services.endings import Ending
 from tests import factories
@@ -130,6 +131,17 @@ def test_the_first_answer_wins_whoever_gives_it_and_a_stale_one_is_refused(crew)
     answer(other)
     with pytest.raises(AlreadyAnswered, match="Already decided by lead agent ada"):
         answer(other, actor="user:lead")
+
+
+def test_what_it_reads_of_a_request_says_what_is_left_out(crew):
+    decision = asked(crew)
+    options = [{"label": f"o{n}"} for n in range(53)]
+    Decision.objects.filter(pk=decision.pk).update(payload={"problem": "x" * 6_100, "options": options})
+    (found,) = leading.waiting(crew.team.pk)
+    assert found["asked"]["problem"].endswith("… [100 more characters are not shown here]")
+    assert found["asked"]["options"][-1] == "[3 more are not shown here]"
+    Decision.objects.filter(pk=decision.pk).update(payload={"problem": "a \u202e"})
+    assert leading.waiting(crew.team.pk)[0]["warnings"][0].startswith("Holds characters")
 
 
 @pytest.mark.django_db(transaction=True)

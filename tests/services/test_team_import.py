@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from django.apps import apps
 
+from tasks_app.decision_kinds.base import payload_hash
 from tasks_app.domain import checkpoint
 from tasks_app.domain.errors import Conflict, Invalid, TooLarge
 from tasks_app.domain.leases import NEVER
@@ -140,6 +141,14 @@ def test_a_name_in_use_is_refused_with_a_suggestion_and_nothing_changes(crew):
         load(file)
     assert (refused.value.field, "atlas-2" in refused.value.message.lower()) == ("name", True)
     assert stored() == before
+
+
+def test_a_request_from_a_file_is_shown_as_any_other(crew):
+    payload = {"problem": "a \u202e b", "options": [{"label": "x\u200b"}]}
+    file = changed(export(crew.team), edit("decisions", 0, payload=payload, title="a \u202e\x1b[8m"))
+    found = load(file, "Copy").decisions.get()
+    assert found.payload == {"problem": "a ⟨U+202E⟩ b", "options": [{"label": "x⟨U+200B⟩"}]}
+    assert (found.title, found.payload_hash) == ("a ⟨U+202E⟩⟨U+001B⟩[8m", payload_hash(found.payload))
 
 
 def edit(table, place, **values):

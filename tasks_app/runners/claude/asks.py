@@ -8,6 +8,7 @@ from typing import Any
 
 from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny
 
+from tasks_app.domain import asked
 from tasks_app.domain.deciders import speaker
 from tasks_app.domain.planning import APPROVE_LAST
 from tasks_app.domain.text import clean, one_line
@@ -48,9 +49,10 @@ def question(answer: Answer, given: Mapping[str, Any]) -> Result | None:
     if answer.choice == "dismiss":
         return PermissionResultDeny(message=NOT_ANSWERED + _note(answer))
     found = answer.data.get("answers")
-    answers = {str(name): _answer_text(value) for name, value in found.items()} if isinstance(found, Mapping) else {}
-    asked = [str(one.get("question")) for one in given.get("questions", ()) if isinstance(one, dict)]
-    if answer.choice != "answer" or any(not answers.get(text) for text in asked):
+    said = {str(name): _answer_text(value) for name, value in found.items()} if isinstance(found, Mapping) else {}
+    texts = [str(one.get("question")) for one in given.get("questions", ()) if isinstance(one, dict)]
+    answers = {text: said.get(asked.as_asked(text, prose=True), "") for text in texts}  # the lead has read them as they are shown
+    if answer.choice != "answer" or not all(answers.values()):
         return None
     return PermissionResultAllow(updated_input={**given, "answers": answers})
 

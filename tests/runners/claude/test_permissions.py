@@ -242,6 +242,19 @@ async def test_a_question_without_a_question_is_refused(folder: Path, questions:
     assert room.port.asks == []
 
 
+async def test_an_answer_to_a_question_as_it_is_shown_is_the_answer_to_the_question_as_it_was_asked(folder: Path) -> None:
+    async def lead(ask: Ask) -> Answer:
+        return Answer("answer", data={"answers": {"Use ⟨U+202E⟩ token=***⟨12-characters-hidden⟩?": "yes"}})
+
+    room = Room(folder, lead)
+    text = "Use \u202e token=Aa1Bb2Cc3Dd4?"
+    result = await room.decide("AskUserQuestion", {"questions": [{"question": text}]})
+    assert isinstance(result, PermissionResultAllow)
+    assert result.updated_input is not None
+    assert result.updated_input["answers"] == {text: "yes"}
+    assert len(room.port.asks) == 1
+
+
 async def test_several_labels_are_one_answer(folder: Path) -> None:
     async def lead(ask: Ask) -> Answer:
         return Answer("answer", data={"answers": {"Which?": ["a", " b "]}})
