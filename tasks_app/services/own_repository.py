@@ -8,7 +8,6 @@ import logging
 import os
 import re
 import shutil
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Final
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.team_file import MOST_BYTES, REPOSITORY
 from tasks_app.services import unpacked
+from tasks_app.services.inside import ANY_FOLDER, FOLDER, opened, regular
 from tasks_app.services.workspaces import run_git
 
 logger = logging.getLogger(__name__)
@@ -31,12 +31,10 @@ MOST_FILES: Final = 1_000_000
 MOST_REF: Final = 4096
 MOST_PACKED_REFS: Final = 64 * 2**20
 BLOCK: Final = 2**20
-FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe would be waited for
 CONFIG: Final = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
 CONFIG_SHA256: Final = "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = sha256\n"
 MOST: Final = {"HEAD": MOST_REF, "refs": MOST_REF, "packed-refs": MOST_PACKED_REFS}
-BRANCH: Final = re.compile(rb"ref: refs/heads/(\w[\w./-]{0,199})\n?")
+BRANCH: Final = re.compile(r"ref: refs/heads/(\w[\w./-]{0,199})\n?")
 NO_COMMIT: Final = "empty bundle"
 NOT_KEPT: Final = "the repository of %s is left out of the export: %s"
 
@@ -62,11 +60,11 @@ class _Room:
 def branch(workspace: str) -> str:
     """Return the branch that the team's own repository is on; "" where it has none."""
     try:
-        with _own(workspace) as own, _regular("HEAD", own) as head:
-            found = BRANCH.fullmatch(os.read(head, MOST_REF))
+        with _own(workspace) as own, regular("HEAD", own) as head:
+            found = BRANCH.fullmatch(os.read(head, MOST_REF).decode(errors="replace"))
     except OSError:
         return ""
-    return found[1].decode() if found else ""
+    return found[1] if found else ""
 
 
 def bundle(workspace: str, target: Path) -> bool:
@@ -109,10 +107,10 @@ def _copy(folder: int, path: str, copy: Path, room: _Room) -> None:
             if FOLDERS.fullmatch(name) and name.count("/") < DEEPEST and entry.is_dir(follow_symlinks=False):
                 room.take(0)
                 (copy / name).mkdir(exist_ok=True)
-                with _opened(entry.name, FOLDER, folder) as inner:
+                with opened(entry.name, FOLDER, folder) as inner:
                     _copy(inner, f"{name}/", copy, room)
             elif FILES.fullmatch(name) and entry.is_file(follow_symlinks=False):
-                with _regular(entry.name, folder) as source:
+                with regular(entry.name, folder) as source:
                     _copy_file(source, copy / name, room, MOST.get(name.partition("/")[0], MOST_BYTES))
 
 
@@ -129,23 +127,5 @@ def _copy_file(source: int, target: Path, room: _Room, most: int) -> None:
 @contextmanager
 def _own(workspace: str) -> Iterator[int]:
     """The open `.git` of a workspace. Raises `OSError` where it is no folder; a link to one is none."""
-    with _opened(workspace, os.O_RDONLY | os.O_DIRECTORY) as base, _opened(".git", FOLDER, base) as own:
+    with opened(workspace, ANY_FOLDER) as base, opened(".git", FOLDER, base) as own:
         yield own
-
-
-@contextmanager
-def _regular(name: str, folder: int) -> Iterator[int]:
-    """An open file. Raises `OSError` for all else, also where it took the file's place a moment ago."""
-    with _opened(name, FILE, folder) as found:
-        if not stat.S_ISREG(os.fstat(found).st_mode):
-            raise OSError(f"{name} is no regular file")
-        yield found
-
-
-@contextmanager
-def _opened(name: str, flags: int, folder: int | None = None) -> Iterator[int]:
-    found = os.open(name, flags, dir_fd=folder)
-    try:
-        yield found
-    finally:
-        os.close(found)

@@ -15,7 +15,7 @@ from tasks_app.domain.commit_ids import GONE, commit_id, is_commit_id
 from tasks_app.domain.errors import Conflict
 from tasks_app.domain.text import clean
 from tasks_app.runners import spelling
-from tasks_app.services import last_snapshot, nested
+from tasks_app.services import inside, last_snapshot, nested
 from tasks_app.services.workspaces import root, run_git
 
 STORE = "snapshots.git"
@@ -144,7 +144,7 @@ def restore(slug: str, workspace: str, snapshot_id: str, files: Iterable[str]) -
             wanted = sorted({name if name in there else spelling.like(name, there) for name in wanted})
         absent = [name for name in wanted if name not in there]
         ignored = names_of(run_git([*git, "check-ignore", "-z", "--stdin"], stdin="\0".join(absent)).stdout)
-        removed = [name for name in absent if name not in ignored and _removed(Path(workspace, name))]
+        removed = [name for name in absent if name not in ignored and inside.remove(Path(workspace), name)]
         back = [name for name in wanted if name in there]
         done = back if back and _check_out(git, snapshot_id, back).returncode == 0 else []
     return sorted([*removed, *done])
@@ -165,13 +165,6 @@ def _files(git: Sequence[str], snapshot_id: str) -> set[str]:
 def names_of(listed: str) -> set[str]:
     """Read what git prints with `-z`: names, each with a NUL behind it."""
     return {name for name in listed.split("\0") if name}
-
-
-def _removed(path: Path) -> bool:
-    if not (path.is_symlink() or path.is_file()):
-        return False
-    path.unlink()
-    return True
 
 
 def tree(slug: str, snapshot_id: str) -> str:
@@ -206,24 +199,12 @@ def rewind(slug: str, workspace: str, now: str, target: str) -> int:
         differing = _changed(store, now, target)
         for letter, name in differing:
             if letter == "D":
-                _unlink(base, name)
+                inside.remove(base, name, folders=True)  # a folder that was put there meanwhile stays
         back = [name for letter, name in differing if letter != "D"]
         done = _check_out(_git(store, base), target, back) if back else None
     if done is not None and done.returncode:
         raise Conflict(f"The files could not be put back, so they are as they were: {done.stderr.strip()[:200]}")
     return len(differing)
-
-
-def _unlink(base: Path, name: str) -> None:
-    """Remove a file, and the folders that it leaves empty."""
-    target = base / name
-    if not target.is_symlink() and target.is_dir():
-        return  # somebody has put a folder there meanwhile
-    target.unlink(missing_ok=True)
-    for folder in target.parents:
-        if folder == base or any(folder.iterdir()):
-            return
-        folder.rmdir()
 
 
 def holds(slug: str, snapshot_id: str) -> bool:

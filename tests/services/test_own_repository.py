@@ -174,7 +174,9 @@ def test_a_branch_without_a_commit_does_not_keep_the_others_from_arriving(work, 
     assert bundle(work, tmp_path) == objects(work)
 
 
-@pytest.mark.parametrize("head", ["ref: refs/heads/--upload-pack=x", "ref: refs/heads/a\nb", "0" * 40, "", "ref: refs/heads/ü b"])
+@pytest.mark.parametrize(
+    "head", ["ref: refs/heads/-x", "ref: refs/heads/a\nb", "0" * 40, "", "ref: refs/heads/ü b", "ref: refs/heads/\n"]
+)
 def test_only_a_plain_name_is_a_branch(work, head):
     (work / ".git" / "HEAD").write_text(head)
     assert own_repository.branch(str(work)) == ""
