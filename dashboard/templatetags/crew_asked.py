@@ -20,13 +20,13 @@ register = template.Library()
 @register.filter(name="asked")
 def as_code(text: object) -> str:
     """Return a text as it would run, its beginning where it is long, with the number of characters that are left."""
-    return _whole_or_head(asked.visible(clean(str(text))))
+    return _whole_or_head(clean(str(text)))
 
 
 @register.filter
 def asked_words(text: object) -> str:
     """Return words for people in the same way."""
-    return _whole_or_head(as_written(text))
+    return _whole_or_head(clean(str(text or "")), prose=True)
 
 
 @register.filter
@@ -35,8 +35,9 @@ def as_written(text: object) -> str:
     return asked.visible(clean(str(text or "")), prose=True)
 
 
-def _whole_or_head(text: str) -> str:
-    found, left = asked.head(text)
+def _whole_or_head(text: str, *, prose: bool = False) -> str:
+    start, left = asked.head(text)
+    found = asked.visible(start, prose=prose)
     return f"{found}\n{asked.left_out(left)}" if left else found
 
 
@@ -68,8 +69,9 @@ def size(text: str) -> str:
 @register.filter
 def asked_diff(new: object, old: object) -> Sequence[DiffLine]:
     """Return the lines of `new` against `old`, three lines of context around each change; it says what is left out."""
-    (before, less), (after, left) = (asked.head(asked.visible(clean(str(text or "")))) for text in (old, new))
-    lines = list(difflib.unified_diff(before.split("\n"), after.split("\n"), lineterm="", n=3))[2:]
+    (before, less), (after, left) = (asked.head(clean(str(text or ""))) for text in (old, new))
+    was, now = (asked.visible(text).split("\n") for text in (before, after))
+    lines = list(difflib.unified_diff(was, now, lineterm="", n=3))[2:]
     found = [
         DiffLine(" ", "⋮") if line.startswith("@@") else DiffLine(line[0], line[1:])
         for line in lines

@@ -105,6 +105,13 @@ def test_what_is_asked_is_shown_in_the_terminal_as_it_would_run(ask: Any) -> Non
     assert run_json("decide", decision.pk)[1]["payload"]["input"]["command"].startswith("ls ⟨U+202E⟩")
 
 
+def test_words_of_the_lead_agent_do_nothing_to_the_terminal(ask: Any) -> None:
+    decision = ask(DecisionKind.ESCALATION)
+    type(decision).objects.filter(pk=decision.pk).update(handed_why="I would \x1b[2J\u202e drop it", title="A \x1b[8m title")
+    out = run("decides", "billing")[1]
+    assert "A ⟨U+001B⟩[8m title: I would ⟨U+001B⟩[2J⟨U+202E⟩ drop it" in out
+
+
 def test_a_plan_that_is_put_as_an_escalation_is_shown(ask: Any) -> None:
     assert "  # Delete it" in run("decide", ask(DecisionKind.ESCALATION, plan="# Delete it").pk)[1]
 

@@ -3,6 +3,7 @@
 from argparse import ArgumentParser
 from typing import Any
 
+from tasks_app.domain.asked import line
 from tasks_app.domain.deciders import MEANS
 from tasks_app.domain.errors import Invalid
 from tasks_app.management import decides_json
@@ -53,7 +54,6 @@ def _lines(found: Overview) -> list[str]:
     lines.append(
         f"It has {found.settings.wait_minutes:g} min for a request and {found.settings.wakes_per_hour} turns an hour at most."
     )
-    lines += [f"{one.at:%H:%M} decided {one.task} {one.title}: {one.words}" for one in found.done]
-    lines += [f"{one.at:%H:%M} handed on {one.task} {one.title}: {one.words}" for one in found.handed]
-    lines += [f"{one.at:%H:%M} moved {one.task} {one.title}: {one.words}" for one in found.moved]
+    for did, rows in (("decided", found.done), ("handed on", found.handed), ("moved", found.moved)):
+        lines += [f"{one.at:%H:%M} {did} {one.task} {line(one.title, 300)}: {line(one.words, 1000)}" for one in rows]
     return lines
