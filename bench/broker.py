@@ -99,7 +99,8 @@ def duplicate(scene: Scene) -> str:
         try:
             until(lambda: client.llen(QUEUE) == 0, seconds=TAKEN_S, words="the end of the queue", pause_s=0.05)
         except TooLate:
-            raise NoEffect(f"{client.llen(QUEUE)} of {accepted} nudges were still in the queue after {TAKEN_S:g} s") from None
+            left = client.llen(QUEUE)
+            raise NoEffect(f"{left} nudges were still in the queue {TAKEN_S:g} s after {accepted} were sent") from None
     return f"{accepted} nudges for {len(ids)} runs, all taken by workers"
 
 
