@@ -215,6 +215,15 @@ def test_what_is_asked_is_stored_as_it_would_run_with_nothing_masked_but_keys():
     assert json.dumps(shown, ensure_ascii=False)[1:-1] in told, "the agent is told what was shown"
 
 
+def test_what_the_system_asks_has_no_key_in_its_title_either():
+    held, _ = opened()
+    task = Run.objects.select_related("task").get(pk=held.id).task
+    payload = {"problem": "It says sk-ant-api03-" + "a" * 40 + " \u202e", "options": []}
+    decision = decisions.open_by_system(kind=DecisionKind.ESCALATION, task=task, run=None, payload=payload)
+    assert decision is not None
+    assert decision.title == decision.payload["problem"] == "It says sk-ant-api03-*** ⟨U+202E⟩"
+
+
 def test_a_rule_with_a_key_in_it_is_not_offered():
     assert permissions.suggest("Bash", {"command": "deploy --token=Aa1Bb2Cc3Dd4"}, workspace="/w") is None, "*** allows anything"
 
