@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 
 from tasks_app.domain.criteria import Criterion, Proof
 from tasks_app.domain.errors import Forbidden
-from tasks_app.execution import outcome, proving, review
+from tasks_app.execution import outcome, proving
 from tasks_app.models import Decision, Event, Run, Task
 from tasks_app.runners.port import Directive, Outcome, OutcomeKind, Parked
 from tasks_app.selectors import attempts
@@ -174,15 +174,6 @@ def test_the_lead_is_asked_when_all_else_is_met_and_an_approval_completes_it(cre
     assert decision.payload["criteria"] == [{"number": 2, "text": "It reads well", "evidence": "look at docs/api.md"}]
     assert [one["number"] for one in decision.payload["proofs"]] == [1]
     assert Run.objects.get().report["evidence"]["2"] == "accepted by lead: Fine."
-
-
-def test_what_is_left_out_of_a_long_change_is_counted(crew, monkeypatch):
-    held = asks_for(crew, *JUDGED)
-    long = {"files": ["a.py"], "summary": "1 file changed", "patch": "x" * (review.PATCH_LIMIT + 70), "cut": False}
-    monkeypatch.setattr(review.differences, "diff", lambda *_: long)
-    on_port(held, answering("approve", "Fine."))
-    payload = Decision.objects.get().payload
-    assert (payload["left_out"], len(payload["diff"]["patch"])) == (70, review.PATCH_LIMIT)
 
 
 def test_what_one_person_judges_is_answered_by_nobody_else_but_an_administrator(crew):
