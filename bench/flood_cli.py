@@ -71,7 +71,7 @@ def lines(cli: Cli, _: str) -> None:
     wait_for("flood")
     number, begun = 0, time.monotonic()
     while until("calm"):
-        for _ in range(LINES_PER_S // 100):
+        for _nth in range(LINES_PER_S // 100):
             number += 1
             cli.text(f"line {number} of many", number)
         time.sleep(max(0.0, begun + number / LINES_PER_S - time.monotonic()))

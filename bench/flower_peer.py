@@ -39,7 +39,7 @@ def there() -> bool:
 def watched(place: Place, *, tasks: int) -> Watched:
     """Let a worker do so many tasks under the eyes of Flower, one after another."""
     broker = str(settings.CELERY_BROKER_URL)
-    app.conf.broker_url = broker
+    app.conf.update(broker_url=broker)
     port = desk.free_port()
     more = ("flower", "--address=127.0.0.1", f"--port={port}", "--logging=warning")
     with _celery(place, broker, WORKER), _celery(place, broker, more) as flower:
