@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from django.conf import settings
 from django.db.models import Sum
 
 from bench import audit_rows
@@ -39,17 +38,23 @@ class Report:
     """Team → how many of its runs were held at once at most."""
     scripted: dict[str, float] = field(default_factory=dict)
     cut: int = 0
-    """Teams whose oldest events were removed by retention: what needs the whole log was not checked there."""
+    """Teams whose oldest events are not there: what needs the whole log was not checked."""
+    short: int = 0
+    """Ended runs whose oldest steps are not there."""
     violations: list[str] = field(default_factory=list)
 
 
-def audit(*, must_be_done: bool = True) -> Report:
-    """Return the report over every team of this home, as of one moment: others may write meanwhile."""
+def audit(*, must_be_done: bool = True, must_be_whole: bool = True) -> Report:
+    """Return the report over every team of this home, as of one moment: others may write meanwhile.
+
+    `must_be_whole`: no rule removes events or steps here, so that the oldest are missing is a violation; otherwise it is counted.
+    """
     report, asked = Report(), Counter[str]()
     with one_moment():
         for team in Team.objects.order_by("pk"):
             _count(report, team)
-            report.violations += [f"{team.slug}: {line}" for line in _look_at(report, team, must_be_done=must_be_done)]
+            lines = [*_look_at(report, team, whole=must_be_whole), *(_done(team) if must_be_done else ())]
+            report.violations += [f"{team.slug}: {line}" for line in lines]
             titles = Decision.objects.filter(team=team).values_list("task__title", "kind")
             asked.update(f"{title or 'the team'} / {kind}" for title, kind in titles)
     report.asked = dict(sorted(asked.items()))
@@ -66,15 +71,16 @@ def _count(report: Report, team: Team) -> None:
     report.parked += Event.objects.filter(team=team, kind=EventKind.RUN_PARKED.value, data__reason="parked").count()
 
 
-def _look_at(report: Report, team: Team, *, must_be_done: bool) -> Iterator[str]:
-    whole = not team.last_seq or Event.objects.filter(team=team, seq=1).exists()
-    report.cut += not whole
-    if not whole and not settings.KEEP_EVENTS_DAYS:
-        yield "its first events are missing, and no rule removes events: little else can be proved"
-    for check in (_sequence, _steps, _decisions, audit_rows.answers_spent, audit_rows.calls_once, audit_rows.usage):
+def _look_at(report: Report, team: Team, *, whole: bool) -> Iterator[str]:
+    cut = bool(team.last_seq) and not Event.objects.filter(team=team, seq=1).exists()
+    report.cut += cut
+    if cut and whole:
+        yield "its first events are missing: little else can be proved"
+    for check in (_sequence, _decisions, audit_rows.answers_spent, audit_rows.calls_once, audit_rows.usage):
         yield from check(team)
-    if whole:
-        walk = Walk(team, steps_age_out=bool(settings.KEEP_STEPS_DAYS))
+    yield from _steps(report, team, whole=whole)
+    if not cut:
+        walk = Walk(team, steps_age_out=not whole)
         yield from walk.violations()
         yield from audit_rows.against_log(walk)
         report.at_once[team.slug] = walk.most_at_once
@@ -82,8 +88,6 @@ def _look_at(report: Report, team: Team, *, must_be_done: bool) -> Iterator[str]
     yield from scripted.check()
     for name, value in scripted.sums.as_words().items():
         report.scripted[name] = report.scripted.get(name, 0) + value
-    if must_be_done:
-        yield from _done(team)
 
 
 def _sequence(team: Team) -> Iterator[str]:
@@ -102,14 +106,14 @@ def _done(team: Team) -> Iterator[str]:
         yield f"run {run.pk} is still {run.status}"
 
 
-def _steps(team: Team) -> Iterator[str]:
+def _steps(report: Report, team: Team, *, whole: bool) -> Iterator[str]:
     """Steps are gapless per run and their fences never fall; a rule may take those of runs that have ended, from the front."""
     for run in Run.objects.filter(team=team):
         rows = list(Step.objects.filter(run=run).order_by("seq").values_list("seq", "fence"))
-        first = 1
-        if run.ended_at and settings.KEEP_STEPS_DAYS:
-            first = rows[0][0] if rows else run.last_seq + 1
-        if [seq for seq, _ in rows] != list(range(first, run.last_seq + 1)):
+        first = rows[0][0] if rows else run.last_seq + 1
+        aged = first > 1 and run.ended_at is not None and not whole
+        report.short += aged
+        if [seq for seq, _ in rows] != list(range(first if aged else 1, run.last_seq + 1)):
             yield f"run {run.pk}: its steps have a gap"
         if any(a > b for (_, a), (_, b) in itertools.pairwise(rows)):
             yield f"run {run.pk}: a step of an old life came after one of a newer"

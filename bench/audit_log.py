@@ -23,7 +23,8 @@ RESTS = {
     Kind.TEAM_IMPORTED.value: True,
     Kind.TEAM_RESUMED.value: False,
 }
-DONE, OPEN, WAITS, UNKNOWN = TaskStatus.COMPLETED.value, TaskStatus.IN_PROGRESS.value, TaskStatus.PENDING.value, "unknown"
+DONE, OPEN, WAITS = TaskStatus.COMPLETED.value, TaskStatus.IN_PROGRESS.value, TaskStatus.PENDING.value
+CANCELLED, UNKNOWN = TaskStatus.CANCELLED.value, "unknown"
 SETTLED = {Kind.DECISION_DELIVERED.value, Kind.DECISION_WITHDRAWN.value, Kind.DECISION_EXPIRED.value}
 SAID_OF_DECISION = SETTLED | {Kind.DECISION_OPENED.value, Kind.DECISION_ANSWERED.value}
 
@@ -42,7 +43,7 @@ class Walk:
 
     team: Team
     steps_age_out: bool = False
-    """A rule removes the steps of runs that have ended: what is missing there was not lost."""
+    """A rule may have removed the first steps of runs that have ended."""
     last: int = 0
     held: dict[str, int] = field(default_factory=dict)  # run → the life that has it
     fence: Counter[str] = field(default_factory=Counter)  # run → its newest life
@@ -58,7 +59,7 @@ class Walk:
     most_at_once: int = 0
 
     def __post_init__(self) -> None:
-        self._runs = {run.pk: run for run in Run.objects.filter(team=self.team).select_related("task")}
+        self._runs = {run.pk: run for run in Run.objects.filter(team=self.team).select_related("task", "agent")}
         self._numbers = dict(Task.objects.filter(team=self.team).values_list("pk", "number"))
         self._choices = dict(Decision.objects.filter(team=self.team).values_list("pk", "choice"))
         asks = Decision.objects.filter(team=self.team, run__isnull=False).values_list("pk", "run_id", "kind", "ask_key")
@@ -78,7 +79,9 @@ class Walk:
         for event in Event.objects.filter(team=self.team).order_by("seq").iterator():
             self.last = event.seq
             self._rests = RESTS.get(event.kind, self._rests)
-            self.imported |= event.kind == Kind.TEAM_IMPORTED.value
+            if event.kind == Kind.TEAM_IMPORTED.value:
+                self.imported = True
+                self.held.clear()  # a file brings runs along that nobody has
             if event.kind == Kind.CHECKPOINT_RESTORED.value:
                 self.tasks = defaultdict(lambda: UNKNOWN)
             yield from self._of_task(event)
@@ -100,9 +103,9 @@ class Walk:
             yield f"{event.kind} tells of T-{number}, which is not there"
         was = self.tasks[number]
         if event.kind == Kind.TASK_COMPLETED.value:
-            if was == DONE:
-                yield f"T-{number} was completed twice"
-            if event.actor.startswith("agent:") and not self._has_completed_run(number):
+            if was in (DONE, CANCELLED):
+                yield f"T-{number} was completed {'twice' if was == DONE else 'after it was cancelled'}"
+            if not self._may_be_done(number, event.actor):
                 yield f"T-{number} was completed by an agent, and no run of it had been"
             self.tasks[number] = DONE
         elif event.kind == Kind.TASK_CLAIMED.value:
@@ -111,6 +114,8 @@ class Walk:
             if not self.imported and (late := sorted(n for n in self._needs[number] if self.tasks[n] not in (DONE, UNKNOWN))):
                 yield f"T-{number} was given out before {', '.join(f'T-{n}' for n in late)} was completed"
             self.tasks[number] = OPEN
+        elif event.kind == Kind.TASK_CANCELLED.value:
+            self.tasks[number] = CANCELLED
         elif event.kind in (Kind.TASK_RELEASED.value, Kind.TASK_REOPENED.value):
             self.tasks[number] = WAITS
         elif event.kind == Kind.TASK_UNDONE.value:
@@ -124,8 +129,10 @@ class Walk:
         more, fewer = ({int(label.partition("-")[2]) for label in data.get(name, ())} for name in ("waits_for", "waits_no_more"))
         self._needs[number] = (self._needs[number] | made | more) - fewer
 
-    def _has_completed_run(self, number: int) -> bool:
-        return any(run.task.number == number and self.ended.get(pk) == DONE for pk, run in self._runs.items())
+    def _may_be_done(self, number: int, actor: str) -> bool:
+        """An agent's task is done by a run of its own; people, and a lead agent for them, may accept what is there."""
+        own = [pk for pk, run in self._runs.items() if run.task.number == number and f"agent:{run.agent.name}" == actor]
+        return not own or any(self.ended.get(pk) == DONE for pk in own)
 
     # runs ------------------------------------------------------------------------------------------------------------
 

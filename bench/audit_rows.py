@@ -6,9 +6,9 @@ from decimal import Decimal
 
 from django.db.models import Sum
 
-from bench.audit_log import DONE, ENDS, UNKNOWN, Walk
+from bench.audit_log import CANCELLED, DONE, ENDS, UNKNOWN, Walk
 from tasks_app.domain.events import EventKind as Kind
-from tasks_app.domain.statuses import DecisionStatus, RunStatus
+from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus
 from tasks_app.models import Agent, CostReading, CrewCall, Decision, Message, MessageUsage, Run, Task, Team
 
 TOKENS = ("input_tokens", "cache_creation_tokens", "cache_read_tokens", "output_tokens")
@@ -46,7 +46,7 @@ def _tasks(walk: Walk) -> Iterator[str]:
         if task.number not in walk.created and not walk.imported:
             yield f"{task.label} was made without an event"
         said = walk.tasks[task.number]
-        if said != UNKNOWN and (said == DONE) != (task.status == DONE):
+        if said != UNKNOWN and any((said == end) != (task.status == end) for end in (DONE, CANCELLED)):
             yield f"{task.label} is {task.status}, its events say {said}"
     if gone := sorted(set(range(1, walk.team.last_task_number + 1)) - there):
         yield f"tasks {', '.join(f'T-{number}' for number in gone)} were made and are not there"
@@ -78,7 +78,9 @@ def _messages(walk: Walk) -> Iterator[str]:
 
 def answers_spent(team: Team) -> Iterator[str]:
     """What was answered has had its effect on a run that has completed, and such a run left nothing open."""
-    of_completed = Decision.objects.filter(team=team, run__status=RunStatus.COMPLETED.value)
+    of_completed = Decision.objects.filter(team=team, run__status=RunStatus.COMPLETED.value).exclude(
+        kind__in=(DecisionKind.BUDGET.value, DecisionKind.STALL.value)  # asked and spent by the desk, told to no life
+    )
     for decision in of_completed.filter(status=DecisionStatus.ANSWERED.value):
         facts = f"{decision.kind} of {decision.run_id}, delivered to life {decision.delivered_fence}, parked {decision.parked}"
         if decision.consumed_at is None:

@@ -17,7 +17,9 @@ LIMIT = 64 * 1024 * 1024
 """Bytes of a log that is emptied. It is normally some 4 MB; `journal_size_limit` is the same."""
 LOOK_S = 1.0
 PATIENCE_MS = 1_000
-"""So long readers are waited for. Nobody writes meanwhile, so it is given up soon and tried again at the next look."""
+"""So long readers are waited for. Nobody writes meanwhile, so it is given up soon."""
+AGAIN_S = 30.0
+"""Then it is left for so long: one who reads for minutes (an export, an audit) must not take a second from each commit."""
 logger = logging.getLogger(__name__)
 
 
@@ -27,13 +29,14 @@ class Log:
     def __init__(self, path: str) -> None:
         self._path = f"{path}-wal"
         self._looked = time.monotonic()
+        self._was_busy = False
 
     def keep_short(self, connection: sqlite3.Connection) -> None:
         """Empty the log if it is too long; called by who has the turn to write, after a commit. Raises `sqlite3.Error`."""
         now = time.monotonic()
-        if now - self._looked < LOOK_S:
+        if now - self._looked < (AGAIN_S if self._was_busy else LOOK_S):
             return
-        self._looked = now
+        self._looked, self._was_busy = now, False
         if self._size() <= LIMIT:
             return
         connection.execute(f"PRAGMA busy_timeout={PATIENCE_MS}")
@@ -42,6 +45,7 @@ class Log:
         finally:
             connection.execute(PATIENT)
         if busy:
+            self._looked, self._was_busy = time.monotonic(), True
             logger.warning("%s is %d MB long, and is being read all the time", self._path, self._size() // 1_000_000)
 
     def _size(self) -> int:

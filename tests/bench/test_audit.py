@@ -114,6 +114,14 @@ ORDER: dict[str, tuple[Callable[[Finished], None], str]] = {
         lambda done: done.add_after(Kind.TASK_CLAIMED, 2, Kind.TEAM_STOPPED),
         "was started in a team that did not work",
     ),
+    "a cancelled task given out": (
+        lambda done: done.add_after(Kind.TASK_CREATED, 2, Kind.TASK_CANCELLED, why="no"),
+        "T-2 was claimed while cancelled",
+    ),
+    "a cancelled task completed": (
+        lambda done: done.add_after(Kind.TASK_CLAIMED, 2, Kind.TASK_CANCELLED, why="no"),
+        "T-2 was completed after it was cancelled",
+    ),
     "given back after the end": (
         lambda done: done.add_after(Kind.RUN_COMPLETED, 1, Kind.RUN_RESUMABLE, reason="x"),
         "was given back after its end",
@@ -129,6 +137,10 @@ ROWS: dict[str, tuple[Callable[[Finished], None], str]] = {
     "a run that failed": (set_run(1, status=RunStatus.FAILED.value), "is failed, its events say completed"),
     "a run that nobody ended": (set_run(1, status=RunStatus.RUNNING.value), "by its events nobody has it"),
     "a run with a lease": (set_run(1, lease_until=4e9), "has ended and has a lease"),
+    "a task that is cancelled": (
+        lambda done: Task.objects.filter(pk=done.task(1).pk).update(status=TaskStatus.CANCELLED.value),
+        "T-1 is cancelled, its events say completed",
+    ),
     "a task that is open": (
         lambda done: Task.objects.filter(pk=done.task(1).pk).update(status=TaskStatus.PENDING.value),
         "T-1 is pending, its events say completed",
@@ -181,10 +193,15 @@ def test_the_auditor_says_what_is_wrong(group: str, name: str) -> None:
     assert any(words in line for line in found), found
 
 
-def test_where_rules_remove_the_oldest_nothing_is_said_of_them(settings: object) -> None:
-    settings.KEEP_EVENTS_DAYS = settings.KEEP_STEPS_DAYS = 30  # type: ignore[attr-defined]
+def test_where_rules_may_remove_the_oldest_it_is_counted() -> None:
     done = Finished.make()
     done.log()[0].delete()
-    no_step(done)
-    found = audit.audit()
-    assert (found.violations, found.cut) == ([], 1)
+    Step.objects.filter(run=done.run(1), seq=1).delete()
+    found = audit.audit(must_be_whole=False)
+    assert (found.violations, found.cut, found.short) == ([], 1, 1)
+
+
+def test_steps_that_a_rule_has_removed_are_no_violation_in_a_whole_log() -> None:
+    Finished.make()
+    Step.objects.all().delete()
+    assert audit.audit(must_be_whole=False).violations == []

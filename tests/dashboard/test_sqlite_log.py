@@ -26,6 +26,7 @@ HELD_S = 0.02
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log, "LIMIT", SHORT)
     monkeypatch.setattr(log, "LOOK_S", 0.0)
+    monkeypatch.setattr(log, "AGAIN_S", 0.0)
 
 
 def reader() -> sqlite3.Connection:
@@ -92,6 +93,18 @@ def test_a_reader_who_stays_holds_up_a_writer_for_a_moment_only(
     stays.close()
     assert emptied([sizes[-1], *write(1)]) == 1
     assert connection.cursor().execute("PRAGMA busy_timeout").fetchone() == (WAIT_S * 1000,)
+
+
+@pytest.mark.usefixtures("short")
+def test_a_reader_who_stays_for_long_holds_up_one_writer_of_many(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(log, "PATIENCE_MS", 10)
+    monkeypatch.setattr(log, "AGAIN_S", 3600.0)
+    stays = reader()
+    write(30)
+    stays.close()
+    assert len([line for line in caplog.messages if "is being read all the time" in line]) == 1
 
 
 @pytest.mark.usefixtures("short")
