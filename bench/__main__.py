@@ -14,7 +14,7 @@ from rich.console import Console
 from bench import machine, many, place
 from bench.cluster import NoPostgres
 from bench.missing import NoChromium
-from bench.registry import BENCHES
+from bench.registry import BENCHES, UNWIND_S
 from bench.report import Report, as_json, show
 
 
@@ -74,9 +74,19 @@ def _one(given: argparse.Namespace) -> Report:
 
 
 def _too_long(number: int, frame: FrameType | None) -> None:
-    """Time is up, or somebody ends us: unwind, so that nothing is left behind."""
+    """Time is up, or somebody ends us: unwind, so that nothing is left behind. What hangs on the way out is broken off, too."""
+    signal.alarm(UNWIND_S)
     raise SystemExit(f"ended by {signal.Signals(number).name}: {'it took too long' if number == signal.SIGALRM else 'asked to'}")
 
 
+def by_force() -> None:
+    """Let the system end us in a while: Python waits for a thread that does not end."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(UNWIND_S)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    finally:
+        by_force()

@@ -4,7 +4,6 @@ import contextlib
 import errno
 import os
 import random
-import signal
 import threading
 import time
 from collections.abc import Callable
@@ -16,7 +15,7 @@ import psutil
 from django.db import DatabaseError
 
 from bench import twin
-from bench.desk import Desk, has_ended, of_home, until
+from bench.desk import Desk, has_ended, kill_group, of_home, until
 from tasks_app.domain.leases import LEASE_S
 from tasks_app.domain.statuses import RunStatus
 from tasks_app.models import Run, Worker
@@ -178,9 +177,7 @@ def double(scene: Scene) -> str:
         if has_ended(first) or second.poll() is not None:
             raise NoEffect("one of the two did not live on")
     finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(second.pid, signal.SIGKILL)
-        second.wait()
+        kill_group(second)
     return f"pids {first.pid} and {second.pid} were both {name}, the second with {agents} agents"
 
 

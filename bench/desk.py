@@ -22,6 +22,8 @@ from tasks_app.runners.claude import launcher
 
 T = TypeVar("T")
 READY_S = 90.0
+KILLED_S = 20.0
+"""Within so long a process that was killed is gone, unless the kernel holds it."""
 WORDS = {
     "worker": ("dashboard.worker",),
     "claude": ("--output-format",),
@@ -202,7 +204,7 @@ class Desk:
         """End it in order; returns how many seconds that took. `process` tells whether, and with which code, it ended."""
         begun = time.monotonic()
         for each in self.more:
-            _kill_group(each)
+            kill_group(each)
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -213,17 +215,19 @@ class Desk:
         """End it however it is: in order, then by force."""
         self.leave()
         if self.process is not None:
-            _kill_group(self.process)
+            kill_group(self.process)
         for process, _ in list(_ours(self.place.home)):
             with contextlib.suppress(psutil.Error):
                 process.kill()
         self.output.unlink(missing_ok=True)
 
 
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill the group that a process leads and see the process gone; one that stays is left to whoever looks for leftovers."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(KILLED_S)
 
 
 @contextlib.contextmanager

@@ -33,6 +33,7 @@ WORKER_MIB = 300
 """By so much a worker may grow: a message of 64 MB, the largest that is read at all, is there as bytes, text and objects."""
 WEB_MIB = 60
 LATE_MS = 2000
+LEAVE_S = 10.0
 
 
 @dataclass
@@ -165,7 +166,7 @@ def watching(peaks: list[Peak]) -> Iterator[None]:
         yield
     finally:
         watch.over.set()
-        thread.join()
+        thread.join(LEAVE_S)
 
 
 @contextlib.contextmanager

@@ -84,4 +84,4 @@ def _celery(place: Place, broker: str, words: tuple[str, ...]) -> Iterator["subp
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(8)
         process.kill()
-        process.wait()
+        process.wait(desk.KILLED_S)

@@ -86,7 +86,7 @@ _publish = wake.browsers
 def listening() -> Iterator[Heard]:
     """Hear every hint to browsers that is published meanwhile, by a connection and a thread of its own."""
     heard = Heard()
-    client = redis.Redis.from_url(settings.REDIS_URL)
+    client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=PATIENCE_S, socket_connect_timeout=PATIENCE_S)
     subscription = client.pubsub()  # type: ignore[no-untyped-call]
     subscription.psubscribe(wake.TEAM_CHANNEL)
     if subscription.get_message(timeout=PATIENCE_S) is None:
@@ -108,5 +108,5 @@ def listening() -> Iterator[Heard]:
                 raise RuntimeError("nobody listened: the thread that hears the hints has ended")
     finally:
         over.set()
-        thread.join()
+        thread.join(3 * PATIENCE_S)
         client.close()

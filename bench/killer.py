@@ -24,6 +24,8 @@ OFTEN = ("worker", "claude", "web")
 """What dies most in life is killed most here."""
 FROZEN = "frozen worker"
 LOOK_S = 0.2
+ACT_S = 180.0
+"""Within so long the act that is under way has ended when nothing hangs."""
 
 
 def possible(place: Place) -> tuple[dict[str, Act], dict[str, str]]:
@@ -85,10 +87,12 @@ class Killer:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop killing; thaw what is frozen."""
+        """Stop killing; thaw what is frozen. An act that does not end is left alone, and said in `died`."""
         self._scene.stopped.set()
         if self._thread.is_alive():
-            self._thread.join()
+            self._thread.join(ACT_S)
+        if self._thread.is_alive():
+            self.died = f"its last act did not end within {ACT_S:g} s"
         self._thaw(at_once=True)
         if self.desk.place.clock is not None:
             self.desk.place.clock.set(0)

@@ -59,7 +59,7 @@ def load_watched() -> Iterator[list[float]]:
         yield seen
     finally:
         over.set()
-        thread.join()
+        thread.join(LOOK_S)
 
 
 def too_busy(loads: Sequence[float]) -> list[str]:

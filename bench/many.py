@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from bench.place import ROOT
-from bench.registry import BENCHES
+from bench.registry import BENCHES, UNWIND_S
 from bench.report import Goal, Report
 
 OURS = {"name", "json", "seed", "seeds", "keep"}
@@ -83,7 +83,7 @@ def _keyed(figures: list[dict[str, Any]]) -> list[tuple[Key, dict[str, Any]]]:
 
 def _one(given: argparse.Namespace, seed: int) -> tuple[dict[str, Any], str]:
     """Return the document of one seed, and what kept it from being printed or from ending well."""
-    limit_s = BENCHES[given.name].limit_s + 120
+    limit_s = BENCHES[given.name].limit_s + 5 * UNWIND_S
     try:
         done = subprocess.run(command(given, seed), cwd=ROOT, capture_output=True, text=True, timeout=limit_s, check=False)
         said = dict(json.loads(done.stdout))

@@ -1,7 +1,6 @@
 """An installation in single parts: Valkey, a web server and workers that a benchmark starts, kills and measures by itself."""
 
 import contextlib
-import os
 import signal
 import subprocess
 import urllib.request
@@ -13,7 +12,7 @@ import psutil
 from django.conf import settings
 from django.db import connections
 
-from bench.desk import free_port, until
+from bench.desk import free_port, kill_group, until
 from bench.place import ROOT, Place
 from tasks_app.management import layout, leftovers, prepare
 from tasks_app.management.embedded import EmbeddedServer
@@ -75,9 +74,7 @@ class Parts:
         for process in self.started:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(8)
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            kill_group(process)
         leftovers.end()
         if self.valkey is not None:
             self.valkey.leave()

@@ -233,7 +233,7 @@ def _lose(house: Parts) -> None:
     assert server is not None
     if server.process is not None:
         server.process.kill()
-        server.process.wait()
+        server.process.wait(desk.KILLED_S)
     shutil.rmtree(server.data, ignore_errors=True)
     server.ensure()
 

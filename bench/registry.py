@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+UNWIND_S = 60
+"""So long one step of the way out may take when time is up: then it is broken off, and the next one has its turn."""
+
 
 @dataclass(frozen=True)
 class Bench:

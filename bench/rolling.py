@@ -30,6 +30,9 @@ TITLE = "Rolling"
 GO_ON_S = 5.0
 """Within so long the runs of a worker that leaves go on elsewhere."""
 PATIENCE_S = 40.0
+ROUND_S = 240.0
+"""Within so long the round that is under way has ended when nothing hangs."""
+ENDS = (EventKind.RUN_COMPLETED.value, EventKind.RUN_FAILED.value, EventKind.RUN_KILLED.value)
 
 
 @dataclass
@@ -56,10 +59,12 @@ class Roller:
         self._thread.start()
 
     def stop(self) -> None:
-        """End after the round that is under way."""
+        """End after the round that is under way; one that does not end is left alone, and said."""
         self._stopped.set()
         if self._thread.is_alive():
-            self._thread.join()
+            self._thread.join(ROUND_S)
+        if self._thread.is_alive():
+            self.measured.wrong.append(f"round {self.rounds + 1} did not come to its end within {ROUND_S:g} s")
 
     def _live(self) -> None:
         try:
@@ -140,7 +145,8 @@ def _is_due(run: Run) -> bool:
 def handed_on(handed: list[tuple[str, int, float]]) -> tuple[list[float], list[float], list[str]]:
     """Return after how many seconds these runs were claimed elsewhere, and had their next step; and in words who had none.
 
-    To be read when the team has come to its end: what comes late is there by then, and no sample is dropped for it.
+    To be read when the team has come to its end: what comes late is there by then, and no sample is dropped for it. Where the
+    agent had reported before, the next life only ends the run: it has no step, and is none of those that say nothing.
     """
     claimed, stepped, silent = [], [], []
     for run_id, fence, at in handed:
@@ -148,10 +154,10 @@ def handed_on(handed: list[tuple[str, int, float]]) -> tuple[list[float], list[f
             continue
         claimed.append(started - at)
         first = Step.objects.filter(run_id=run_id, fence__gt=fence).order_by("seq").values_list("at", flat=True).first()
-        if first is None:
-            silent.append(f"run {run_id} was claimed elsewhere and said nothing more")
-        else:
+        if first is not None:
             stepped.append(first.timestamp() - at)
+        elif not Event.objects.filter(run_id=run_id, kind__in=ENDS, data__fence__gt=fence).exists():
+            silent.append(f"run {run_id} was claimed elsewhere and said nothing more")
     return claimed, stepped, silent
 
 

@@ -21,6 +21,8 @@ from bench.marks import Seen
 
 CONNECT_AT_ONCE = 20
 QUIET_S = 3.0
+READY_S, LEAVE_S = 120.0, 20.0
+"""Within so long all have connected, and have left."""
 ACK_S = 1.0
 ACK_SIZE = 150_000
 
@@ -130,12 +132,17 @@ async def main(orders: dict[str, Any]) -> dict[str, Any]:
     clients = [Client(orders) for _ in range(orders["clients"])]
     gate, until, ready = asyncio.Semaphore(CONNECT_AT_ONCE), asyncio.Event(), asyncio.Queue[None]()
     tasks = [asyncio.create_task(client.live(gate, ready, until)) for client in clients]
-    for _ in clients:
-        await asyncio.wait_for(ready.get(), 120)
+    async with asyncio.timeout(READY_S):
+        for _ in clients:
+            await ready.get()
     print("ready", flush=True)
     await asyncio.sleep(orders["seconds"] + QUIET_S)
     until.set()
-    await asyncio.gather(*tasks)
+    await asyncio.wait(tasks, timeout=LEAVE_S)
+    for client, task in zip(clients, tasks, strict=True):
+        if not task.done():
+            client.died = f"it did not leave within {LEAVE_S:g} s"
+            task.cancel()
     late = sorted(each for client in clients for each in client.seen.late_ms)
     return {
         "late_ms": thinned(late),

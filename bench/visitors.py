@@ -28,6 +28,12 @@ AGAIN_S = 0.5
 """`live.js` connects again after about so long, then after twice that, and so on."""
 WRITE_EVERY_S = 0.15
 CATCH_UP_S = 20.0
+ANSWER_S = 20.0
+"""A server that is replaced answers again within much less."""
+LAST_WORDS_S = 10.0
+"""So long a form is sent again after the end."""
+LEAVE_S = 45.0
+"""Longer than any request waits for its answer."""
 
 
 @dataclass
@@ -52,11 +58,14 @@ class Visitors:
         self.twice = 0
         self.died: list[str] = []
         self._words: list[str] = []
-        self._stop, self._stop_writing = threading.Event(), threading.Event()
+        self._refused: list[str] = []
+        self._stop, self._stop_writing, self._give_up = threading.Event(), threading.Event(), threading.Event()
         self._client = browser.lead(port)
         self.pages = [Page(self.cursor()) for _ in range(pages)]
         parts = {"who writes": self._write, "the open pages": lambda: asyncio.run(self._open_all())}
-        self._threads = [threading.Thread(target=self._watched, args=(who, do)) for who, do in parts.items()]
+        self._threads = [
+            threading.Thread(target=self._watched, args=(who, do), name=who, daemon=True) for who, do in parts.items()
+        ]
 
     def begin(self) -> None:
         """Open the pages and begin to write."""
@@ -65,15 +74,12 @@ class Visitors:
 
     def end(self) -> list[str]:
         """Stop writing, let the pages catch up and return what was lost."""
-        lost = []
         self._stop_writing.set()
-        self._threads[0].join()
-        with contextlib.suppress(desk.TooLate):
-            desk.until(self._caught_up, seconds=CATCH_UP_S, pause_s=0.3, words="the pages")
-        behind = sum(page.seq != self.cursor() for page in self.pages)
+        self._threads[0].join(LAST_WORDS_S)
+        self._give_up.set()
+        lost = self._behind()
         self.leave()
-        if behind:
-            lost.append(f"{behind} open pages do not show how it ended")
+        lost += [f"a form was not accepted: {words}" for words in self._refused]
         if not self._words:
             lost.append("no form was accepted")
         stored = Counter(Message.objects.filter(team=self.team).values_list("body", flat=True))
@@ -82,21 +88,28 @@ class Visitors:
         return lost
 
     def leave(self) -> None:
-        """Go, whatever is still under way."""
-        self._stop_writing.set()
-        self._stop.set()
+        """Go, whatever is still under way; who does not come along is said in `died`."""
+        for event in (self._stop_writing, self._give_up, self._stop):
+            event.set()
+        end = time.monotonic() + LEAVE_S
         for thread in self._threads:
-            thread.join()
+            if thread.is_alive():
+                thread.join(max(0.0, end - time.monotonic()))
+        self.died += [f"{thread.name} did not leave within {LEAVE_S:g} s" for thread in self._threads if thread.is_alive()]
         self._client.close()
 
     def cursor(self) -> str:
-        """Return where the Overview stands now; asks until it is answered."""
-        while True:
-            with contextlib.suppress(httpx.HTTPError):
-                said = self._client.get("/")
-                if said.status_code == 200:
-                    return said.text.partition('data-seq="')[2].partition('"')[0]
-            time.sleep(AGAIN_S)
+        """Return where the Overview stands now; asks again for `ANSWER_S`. Raises `desk.TooLate` where that was in vain."""
+        return desk.until(self._asked, seconds=ANSWER_S, pause_s=AGAIN_S, words="the Overview")
+
+    def _asked(self) -> str:
+        with contextlib.suppress(httpx.HTTPError):
+            said = self._client.get("/", timeout=ANSWER_S)
+            if said.status_code == 200:
+                return said.text.partition('data-seq="')[2].partition('"')[0]
+        if self._stop.is_set():
+            raise desk.TooLate("the Overview did not come before we left")
+        return ""
 
     def _watched(self, who: str, do: Callable[[], None]) -> None:
         try:
@@ -116,16 +129,28 @@ class Visitors:
 
     def _send(self, client: httpx.Client, words: str) -> None:
         begun = time.monotonic()
-        while not self._stop.is_set():
+        while not self._give_up.is_set():
             why = _post(client, self.team.slug, words)
             if not why:
                 self._words.append(words)
                 self.waits_s.append(time.monotonic() - begun)
                 return
             self.failed[why] += 1
-            time.sleep(AGAIN_S)
+            self._give_up.wait(AGAIN_S)
+        self._refused.append(words)
 
     # reading -------------------------------------------------------------------------------------------------------------
+
+    def _behind(self) -> list[str]:
+        """Let the pages catch up; returns in words what they do not show."""
+        try:
+            with contextlib.suppress(desk.TooLate):
+                desk.until(self._caught_up, seconds=CATCH_UP_S, pause_s=0.3, words="the pages")
+            now = self.cursor()
+        except desk.TooLate as late:
+            return [f"how it ended is not known: {late}"]
+        behind = sum(page.seq != now for page in self.pages)
+        return [f"{behind} open pages do not show how it ended"] if behind else []
 
     def _caught_up(self) -> bool:
         now = self.cursor()

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -86,3 +87,29 @@ def test_without_chromium_it_says_how_to_get_it_and_is_no_result(monkeypatch: py
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", "/nonexistent")
     assert main.main() == 2
     assert "apt-get install chromium" in capsys.readouterr().err
+
+
+HANGS = """
+import signal, sys, threading
+from bench import __main__ as main
+main.UNWIND_S = 1
+signal.signal(signal.SIGALRM, main._too_long)
+try:
+    try:
+        signal.raise_signal(signal.SIGALRM)
+    finally:
+        try:
+            threading.Event().wait()  # a step of the way out that does not end
+        finally:
+            print("the next step", flush=True)
+finally:
+    threading.Thread(target=threading.Event().wait).start()  # Python would wait for it
+    main.by_force()
+"""
+
+
+def test_what_hangs_when_time_is_up_is_broken_off_and_no_thread_keeps_it() -> None:
+    done = subprocess.run([sys.executable, "-c", HANGS], cwd=ROOT, capture_output=True, text=True, timeout=30)
+    assert done.stdout == "the next step\n"
+    assert done.returncode == -signal.SIGALRM
+    assert "ended by SIGALRM: it took too long" in done.stderr

@@ -1,6 +1,7 @@
 """The killer of chaos: an act counts when its effect was seen; what had none comes again, and fails the run if it never has."""
 
 import subprocess
+import threading
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -167,3 +168,20 @@ def test_one_that_holds_nothing_is_not_frozen(
         acts.freeze(scene)
     assert scene.frozen == []
     assert psutil.Process(worker.pid).status() != psutil.STATUS_STOPPED
+
+
+def test_an_act_that_does_not_end_is_left_behind_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(killer, "ACT_S", 0.1)
+    over, begun = threading.Event(), threading.Event()
+
+    def hangs(scene: Scene) -> str:
+        begun.set()
+        over.wait(20)
+        return "at last"
+
+    it = made(tmp_path, bad=hangs)
+    it.start()
+    assert begun.wait(5)
+    it.stop()
+    over.set()
+    assert "the killer died: its last act did not end within 0.1 s" in it.without_effect(every_kind=False)

@@ -12,9 +12,10 @@ import pytest
 from bench import audit, rolling
 from bench.rolling import Roller, unproved
 from bench.visitors import Page, Visitors
-from tasks_app.domain.statuses import StepKind
+from tasks_app.domain.statuses import Reason, RunStatus, StepKind
 from tasks_app.runners.port import StepDraft
-from tasks_app.services import steps
+from tasks_app.services import deliveries, runs, steps
+from tasks_app.services.endings import Ending
 from tests.services import world
 from tests.services.fixtures import hints  # noqa: F401
 
@@ -84,3 +85,30 @@ def test_a_run_that_is_claimed_elsewhere_and_says_nothing_more_is_a_failure_not_
     assert (len(claimed), stepped, len(silent)) == (1, [], 1)
     steps.record(held.id, held.fence, after=0, drafts=[StepDraft(StepKind.SAID, "On.")])
     assert [len(each) for each in rolling.handed_on(before)] == [1, 1, 0]
+
+
+@pytest.mark.usefixtures("db", "hints")
+def test_a_run_that_had_reported_before_its_worker_left_is_not_silent_when_the_next_life_ends_it() -> None:
+    made = world.make()
+    held = made.claim()
+    steps.record(held.id, held.fence, after=0, drafts=[StepDraft(StepKind.SAID, "On.")])
+    runs.report(held.id, held.fence, {"status": "completed", "summary": "done", "evidence": {"1": "yes"}})
+    at = time.time()
+    runs.park(held.id, held.fence, reason=Reason.INTERRUPTED, interrupted=True)
+    after = world.take(held.id, worker="w2")
+    left = [(held.id, held.fence, at)]
+    assert rolling.handed_on(left)[2] == [f"run {held.id} was claimed elsewhere and said nothing more"]
+    deliveries.end(after.id, after.fence, Ending(RunStatus.COMPLETED, Reason.DONE, untold=False), why="its run ended")
+    claimed, stepped, silent = rolling.handed_on(left)
+    assert (len(claimed), stepped, silent) == (1, [], [])
+
+
+def test_a_round_that_does_not_end_is_left_behind_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rolling, "ROUND_S", 0.1)
+    monkeypatch.setattr(rolling.connections, "close_all", lambda: None)
+    over = threading.Event()
+    roller = rolled(lambda: over.wait(20))
+    roller.start()
+    roller.stop()
+    over.set()
+    assert roller.measured.wrong == ["round 1 did not come to its end within 0.1 s"]

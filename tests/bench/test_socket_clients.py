@@ -92,3 +92,28 @@ def test_steps_that_were_never_shown_are_counted() -> None:
     said = {"last": [{"agent01": 7, "agent02": 4}, {"agent01": 5}], "gaps": 0, "died": {}}
     assert fanout.lost(said, {"agent01": 7, "agent02": 4}) == ["6 steps were never shown by 1 pages"]
     assert fanout.lost(said | {"last": [{"agent01": 7}]}, {"agent01": 7}) == []
+
+
+async def test_a_page_that_does_not_leave_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket_clients, "LEAVE_S", 0.1)
+
+    async def live(self: Any, gate: Any, ready: "asyncio.Queue[None]", until: Any) -> None:
+        ready.put_nowait(None)
+        await asyncio.sleep(30)
+
+    monkeypatch.setattr(socket_clients.Client, "live", live)
+    found = await asyncio.wait_for(socket_clients.main(orders(1)), 10)
+    assert found["died"] == {"it did not leave within 0.1 s": 2}
+
+
+async def test_pages_that_do_not_connect_are_waited_for_once_not_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket_clients, "READY_S", 0.3)
+    turn = iter(range(1, 100))
+
+    async def live(self: Any, gate: Any, ready: "asyncio.Queue[None]", until: Any) -> None:
+        await asyncio.sleep(0.2 * next(turn))  # each comes within the bound after the one before
+        ready.put_nowait(None)
+
+    monkeypatch.setattr(socket_clients.Client, "live", live)
+    with pytest.raises(TimeoutError):
+        await socket_clients.main(orders(1, clients=5))
