@@ -34,7 +34,7 @@ BENCHES: dict[str, Bench] = {
     "rolling": Bench(
         "bench.rolling",
         "every part is replaced in order while a team works and people use the pages; then the auditor",
-        900,
+        1200,
         {"worker_slots": "4", "db_pool": "8"},
     ),
     "record": Bench("bench.record", "steps stored per second by one worker, and the floors", 300),
