@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tasks_app.domain.text import clean
 from tasks_app.selectors import runs as reading
 from tasks_app.services import differences, snapshots
 
@@ -85,4 +86,4 @@ def _words(done: Collection[str], left: Collection[str]) -> str:
 
 def _listed(names: Collection[str]) -> str:
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(sorted(names)[:SHOWN]) + more
+    return clean(", ".join(sorted(names)[:SHOWN])) + more

@@ -24,7 +24,7 @@ def diff(slug: str, old: str, new: str) -> dict[str, object]:
         git = ["git", f"--git-dir={store}", "-c", "core.quotepath=off"]
         # one process: names, a line that sums up, and after an empty one the patch
         lines = start_of([*git, *DIFF, commit_id(old), commit_id(new)], READ).split("\n") if old != new else []
-    names = [line.rpartition("\t")[2] for line in takewhile(lambda line: line.startswith(":"), lines)]
+    names = [clean(line.rpartition("\t")[2]) for line in takewhile(lambda line: line.startswith(":"), lines)]
     summary, patch = "".join(lines[len(names) :][:1]).strip(), clean("\n".join(lines[len(names) + 2 :]))
     if len(names) == len(lines) > 0:
         summary = f"more than {len(names) - 1:,} files changed"  # the last may be half a name

@@ -4,7 +4,9 @@ import time
 from pathlib import Path
 from typing import Final, NamedTuple
 
-NAME: Final = "last-snapshot"
+NAME: Final = "last-snapshot-2"
+OLD: Final = "last-snapshot"
+"""Of versions that left repositories in the index as such: what says that nothing has changed since is not to be believed."""
 REUSED_S: Final = 6 * 3_600.0
 """A snapshot is given again for so long: well under the day that pruning leaves to what no row names yet."""
 
@@ -37,7 +39,8 @@ def write(store: Path, last: Last) -> None:
 
 def forget(store: Path) -> None:
     """Let the next snapshot be one of its own: for who removes snapshots."""
-    (store / NAME).unlink(missing_ok=True)
+    for name in (NAME, OLD):
+        (store / name).unlink(missing_ok=True)
 
 
 def index(store: Path) -> str:

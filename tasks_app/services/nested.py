@@ -7,7 +7,7 @@ files: what lies in a repository inside is kept like all other files, its `.git`
 
 import subprocess
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from tasks_app.services import last_snapshot
@@ -25,6 +25,36 @@ EMPTY_FILE: Final = "100644 e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 
 class _Failed(Exception):
     """Git could not say or change what the index has: it must not look at the files with that."""
+
+
+def gitlinks_of(git: Sequence[str], snapshot_id: str) -> set[str] | None:
+    """The repositories that a snapshot of an older version names: it does not say which files they had. None where git fails."""
+    done = run_git([*git, "ls-tree", "-r", "-z", "--full-tree", snapshot_id])
+    return None if done.returncode else gitlinks_in(done.stdout.split("\0"))
+
+
+def gitlinks_in(entries: Iterable[str]) -> set[str]:
+    """The repositories among what git lists as mode, id and name."""
+    return {entry.partition("\t")[2] for entry in entries if entry.startswith(GITLINK)}
+
+
+def lies_in(name: str, repositories: set[str]) -> bool:
+    """Whether a file is in one of these, or has the place of one."""
+    return bool(repositories) and not repositories.isdisjoint((name, *map(str, PurePosixPath(name).parents)))
+
+
+def leave_out(git: Sequence[str], snapshot_id: str) -> bool:
+    """Take what lies in the repositories that a snapshot names out of the index: git then leaves those files alone.
+
+    Returns whether git could.
+    """
+    repositories = gitlinks_of(git, snapshot_id)
+    try:
+        names = _listed(git, "--cached") if repositories else ()
+        _replace(git, [name for name in names if lies_in(name, repositories or set())], more=())
+    except _Failed:
+        return False
+    return repositories is not None
 
 
 def add(git: Sequence[str], store: Path) -> bool:
@@ -59,7 +89,7 @@ def _add(git: Sequence[str], store: Path) -> bool:
 
 def _gitlinks(git: Sequence[str]) -> set[str]:
     """The repositories that the index knows as such."""
-    return {entry.partition("\t")[2] for entry in _listed(git, "--stage") if entry.startswith(GITLINK)}
+    return gitlinks_in(_listed(git, "--stage"))
 
 
 def _unborn(git: Sequence[str]) -> set[str]:

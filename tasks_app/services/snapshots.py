@@ -132,14 +132,19 @@ def within(workspace: str, names: Iterable[str]) -> set[str]:
 def restore(slug: str, workspace: str, snapshot_id: str, files: Iterable[str]) -> list[str]:
     """Put single files back as they were in a snapshot (absent then: removed now); returns those put back, by their path.
 
-    What the workspace's own .gitignore names is in no snapshot: it may have been there before, so it stays.
+    What the workspace's own .gitignore names is in no snapshot: it may have been there before, so it stays. Where the snapshot
+    cannot be read nothing is put back.
     """
     wanted = sorted(within(workspace, files))
     if not snapshot_id or not wanted:
         return []
     with store_of(slug) as store:
         git = _git(store, workspace)
-        there = _files(git, commit_id(snapshot_id))
+        found = _files(git, commit_id(snapshot_id))
+        if found is None:
+            return []
+        there, unknown = found
+        wanted = [name for name in wanted if not nested.lies_in(name, unknown)]
         if spelling.ignored_in(Path(workspace).resolve()):  # else README.md, written to as readme.md, would be removed as new
             wanted = sorted({name if name in there else spelling.like(name, there) for name in wanted})
         absent = [name for name in wanted if name not in there]
@@ -156,10 +161,14 @@ def _check_out(git: Sequence[str], snapshot_id: str, files: Iterable[str]) -> su
     return run_git(command, stdin="\0".join(files))
 
 
-def _files(git: Sequence[str], snapshot_id: str) -> set[str]:
-    """The files of a snapshot. A repository inside, which older snapshots name but do not hold, is none."""
-    listed = names_of(run_git([*git, "ls-tree", "-r", "-z", "--full-tree", snapshot_id]).stdout)
-    return {entry.partition("\t")[2] for entry in listed if not entry.startswith(nested.GITLINK)}
+def _files(git: Sequence[str], snapshot_id: str) -> tuple[set[str], set[str]] | None:
+    """The files of a snapshot, and the repositories inside, which older ones name but do not hold; None where git fails."""
+    done = run_git([*git, "ls-tree", "-r", "-z", "--full-tree", snapshot_id])
+    if done.returncode:
+        return None
+    listed = names_of(done.stdout)
+    repositories = nested.gitlinks_in(listed)
+    return {entry.partition("\t")[2] for entry in listed} - repositories, repositories
 
 
 def names_of(listed: str) -> set[str]:
@@ -174,16 +183,30 @@ def tree(slug: str, snapshot_id: str) -> str:
 
 
 def changed(slug: str, old: str, new: str) -> list[tuple[str, str]]:
-    """Return (letter, file) of all that differs between two snapshots: A only in the new one, D only in the old, M in both."""
+    """Return (letter, file) of all that differs between two snapshots: A only in the new one, D only in the old, M in both.
+
+    What lies in a repository that the new one only names (older versions did) is left out: nothing is known of it.
+    """
     with store_of(slug) as store:
         return _changed(store, old, new)
 
 
 def _changed(store: Path, old: str, new: str) -> list[tuple[str, str]]:
-    done = run_git(["git", f"--git-dir={store}", *CHANGES, commit_id(old), commit_id(new)])
+    git = ["git", f"--git-dir={store}"]
+    done = run_git([*git, *CHANGES, commit_id(old), commit_id(new)])
     if done.returncode:
         raise Conflict(GONE)
-    return _statuses(done.stdout)
+    return _known(git, new, _statuses(done.stdout), gone="D")
+
+
+def _known(git: Sequence[str], snapshot_id: str, found: list[tuple[str, str]], *, gone: str) -> list[tuple[str, str]]:
+    """Leave out what lies in a repository that the snapshot only names; `gone` is the letter of what it lacks."""
+    if all(letter != gone for letter, _ in found):
+        return found
+    repositories = nested.gitlinks_of(git, snapshot_id)
+    if repositories is None:
+        raise Conflict(GONE)
+    return [(letter, name) for letter, name in found if not nested.lies_in(name, repositories)]
 
 
 def _statuses(listed: str) -> list[tuple[str, str]]:
@@ -223,8 +246,9 @@ def changes(slug: str, workspace: str, snapshot_id: str) -> list[tuple[str, str]
         git = _git(store, workspace)
         if not nested.add(git, store):
             return []
-        listed = run_git([*git, *CHANGES, "--cached", commit_id(snapshot_id)]).stdout
-    return [(words.get(letter, "changed"), clean(path)) for letter, path in _statuses(listed)]
+        listed = _statuses(run_git([*git, *CHANGES, "--cached", commit_id(snapshot_id)]).stdout)
+        found = _known(git, snapshot_id, listed, gone="A")
+    return [(words.get(letter, "changed"), clean(path)) for letter, path in found]
 
 
 def mixed(slug: str, snapshot_id: str, other: str, workspace: str, files: Sequence[str]) -> str:
@@ -232,12 +256,15 @@ def mixed(slug: str, snapshot_id: str, other: str, workspace: str, files: Sequen
     base, snapshot_id, other = Path(workspace).resolve(), commit_id(snapshot_id), commit_id(other)
     with store_of(slug) as store:
         git = _git(store, base)
-        if run_git([*git, "read-tree", "--reset", snapshot_id]).returncode:
+        unknown = nested.gitlinks_of(git, other)
+        if unknown is None or run_git([*git, "read-tree", "--reset", snapshot_id]).returncode:
             return ""
         for name in files:
             target = (base / name).resolve()
             if target.is_relative_to(base) and target != base:
-                _take(git, other, str(target.relative_to(base)))
+                path = str(target.relative_to(base))
+                if not nested.lies_in(path, unknown):
+                    _take(git, other, path)
         made = _commit(git, _write_tree(git))
         run_git([*git, "read-tree", "--reset", snapshot_id])
         return made
@@ -257,14 +284,15 @@ def put_back(slug: str, workspace: str, *, due: Callable[[], str], done: Callabl
     """Make the whole workspace as it is in the snapshot that `due()` names, then call `done` with it. Returns whether it could.
 
     Both are called while nobody else takes or restores a snapshot, so that it is done once. What the workspace's own .gitignore
-    names is in no snapshot and stays; its `.git` is never touched.
+    names is in no snapshot and stays; its `.git` is never touched, nor is what lies in a repository that the snapshot only names.
     """
     with store_of(slug) as store:
         wanted = due()
         if not wanted:
             return True
         git = _git(store, workspace)
-        if not nested.add(git, store) or run_git([*git, "read-tree", "--reset", "-u", commit_id(wanted)]).returncode:
+        ready = nested.add(git, store) and nested.leave_out(git, commit_id(wanted))
+        if not ready or run_git([*git, "read-tree", "--reset", "-u", wanted]).returncode:
             return False
         done(wanted)
         return True

@@ -177,23 +177,22 @@ def run_git(
     """Run git without any configuration but ours; code 127 where it is not there or takes too long.
 
     It speaks to no other repository, nor fetches what one lacks, unless `env` says so (`READS_FILES`). `limited`:
-    as in `in_limits`.
+    as in `in_limits`. What it prints comes as it is, for it may be names: no end of a line is turned into another.
     """
     if command[0] == "git" and not has_git():
         return subprocess.CompletedProcess(command, 127, "", "git is not installed")
     try:
-        return subprocess.run(
+        done = subprocess.run(
             in_limits(command) if limited else command,
-            input=stdin,
+            input=None if stdin is None else os.fsencode(stdin),
             capture_output=True,
-            text=True,
-            errors="surrogateescape",
             timeout=timeout_s,
             env={**git_environment(), **(env or {})},
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return subprocess.CompletedProcess(command, 127, "", str(error))
+    return subprocess.CompletedProcess(command, done.returncode, os.fsdecode(done.stdout), done.stderr.decode(errors="replace"))
 
 
 def start_of(command: Sequence[str], most: int) -> str:

@@ -201,6 +201,18 @@ def test_names_that_no_line_holds_are_names_too(work):
     assert set(listed.split("\0")) - {""} == {"a.py", "a\nb/f", "ü 漢/f", '"quoted"/f', "-rf/f", ":(glob)x/f"}
 
 
+@pytest.mark.parametrize("name", ["in\rner", "in\r\nner", "in\nner"])
+def test_no_command_is_run_whatever_the_repository_is_called(work, mark, name):
+    repository(work / name)
+    poison(work / name, mark)
+    for text in ("1", "2", "3"):
+        (work / name / "f").write_text(text)
+        found = files(take(work))
+        assert "160000" not in found
+        assert found.count("100644") == 3
+    assert not mark.exists()
+
+
 def test_what_a_repository_inside_ignores_is_not_kept_and_its_files_are_put_back(work):
     inner = repository(work / "inner", commit=False)
     (inner / ".gitignore").write_text("target/\n")

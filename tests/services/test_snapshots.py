@@ -1,16 +1,22 @@
 """A snapshot of what has not changed is the one before it; every change makes a new one, also one that looks like none."""
 
 import os
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from tasks_app.services import last_snapshot, nested, pruning, snapshots
+from tasks_app.domain.text import clean
+from tasks_app.execution import clean_start
+from tasks_app.services import differences, last_snapshot, nested, pruning, snapshots
 from tasks_app.services.workspaces import run_git
 from tests.services import world
 
 pytestmark = pytest.mark.files
+NO_TEXT = pytest.param(
+    os.fsdecode(b"a\xffb"), marks=pytest.mark.skipif(sys.platform == "darwin", reason="a Mac has no such names")
+)
 
 
 @pytest.fixture
@@ -149,3 +155,31 @@ def test_after_pruning_the_next_is_one_that_is_there(work):
     take(work)
     pruning.prune(team, grace_s=-60)
     assert snapshots.holds("atlas", take(work))
+
+
+@pytest.mark.parametrize("name", ["Icon\r", "a\r\nb", "a\rb", "a\u2028b", NO_TEXT])
+def test_a_file_goes_back_whatever_it_is_called(work, name):
+    """A Mac calls the picture of a folder so."""
+    first = take(work)
+    (work / name).write_text("1")
+    second = take(work)
+    (work / name).write_text("2")
+    third = take(work)
+    assert differences.differing("atlas", second, third) == {name}
+    assert snapshots.changes("atlas", str(work), second) == [("changed", clean(name))]
+    snapshots.rewind("atlas", str(work), third, second)
+    assert (work / name).read_text() == "1"
+    assert snapshots.restore("atlas", str(work), third, [name]) == [name]
+    assert (work / name).read_text() == "2"
+    assert snapshots.restore("atlas", str(work), first, [name]) == [name]
+    assert not (work / name).exists()
+    made = snapshots.mixed("atlas", first, second, str(work), [name])
+    assert snapshots.changed("atlas", first, made) == [("A", name)]
+
+
+@pytest.mark.parametrize("name", [NO_TEXT])
+def test_a_name_that_no_database_takes_is_shown_as_one_that_it_does(work, name):
+    first = take(work)
+    (work / name).write_text("1")
+    assert differences.diff("atlas", first, take(work))["files"] == ["a\ufffdb"]
+    assert clean_start._listed([name]) == "a\ufffdb"
