@@ -4,6 +4,7 @@ import logging
 import shutil
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from tasks_app.domain.errors import Invalid
@@ -30,9 +31,12 @@ def keep(slug: str, workspace: str, folder: Path) -> tuple[str, list[str]]:
     head = snapshots.take(slug, workspace) if Path(workspace).is_dir() else ""
     if not head:
         return "", []
+    seen = unpacked.Seen()
+    with suppress(Invalid):  # it takes seconds, and may find gone what somebody prunes: what is right is found out below
+        unpacked.check_all(workspaces.root(slug) / snapshots.STORE, SNAPSHOTS, seen)
     with snapshots.store_of(slug) as store:
         try:
-            unpacked.check_all(store, SNAPSHOTS)
+            unpacked.check_all(store, SNAPSHOTS, seen)
         except Invalid as problem:
             logger.warning("the files of %s are left out of the export: %s", slug, problem.message)
             return "", []
@@ -76,7 +80,7 @@ def _clone(bundle: Path, work: Path, branch: str) -> None:
 def _must_be_snapshots(store: Path, head: str) -> None:
     """Raise `Invalid` where a name in the bundle leads to something else than the commit of that name."""
     listed = _git(store, "for-each-ref", "--format=%(refname) %(objecttype) %(objectname)", REFS.rstrip("/*")).stdout
-    found = dict(line.split(" ", 1) for line in listed.splitlines())
+    found = dict(line.split(" ", 1) for line in listed.split("\n") if line)
     odd = [name for name, what in found.items() if what != f"commit {name.removeprefix(snapshots.REFS)}"]
     if odd or (head and f"{snapshots.REFS}{head}" not in found):
         raise refuse("A snapshot in it is none, or is not the one it is called.", path=SNAPSHOTS)

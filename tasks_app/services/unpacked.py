@@ -37,14 +37,22 @@ class Total(NamedTuple):
 
 
 @dataclass
+class Seen:
+    """What trees come to that were looked at before, and the bytes read for that: a name means the same for ever."""
+
+    totals: dict[bytes, Total] = field(default_factory=dict)
+    read: int = 0
+
+
+@dataclass
 class _Objects:
     """Two processes that answer what is in a repository."""
 
     member: str
     contents: subprocess.Popen[bytes]
     sizes_of: subprocess.Popen[bytes]
+    seen: Seen
     known: dict[bytes, int] = field(default_factory=dict)
-    read: int = 0
 
     def sizes(self, names: Iterable[bytes]) -> dict[bytes, int]:
         """Return the size of each object; of one that is not there 0."""
@@ -58,8 +66,8 @@ class _Objects:
     def tree(self, name: bytes) -> bytes:
         """Return what a tree says of itself. Raises `Invalid` where there is more of that than an honest bundle has."""
         size = self.sizes([name])[name]
-        self.read += size
-        if self.read > MOST_READ or size > MOST_OBJECT:
+        self.seen.read += size
+        if self.seen.read > MOST_READ or size > MOST_OBJECT:
             raise too_large(self.member)
         header = next(iter(_asked(self.contents, [name])))
         if header.split()[1:2] != [b"tree"]:
@@ -72,19 +80,32 @@ def too_large(member: str) -> Invalid:
     return refuse("Unpacked it would be far too large for what it is.", path=member)
 
 
-def check_all(git_dir: Path, member: str) -> None:
-    """Raise `Invalid`, naming the member, where any tree there unpacks to more than an honest one, whoever may name it later."""
+def check_all(git_dir: Path, member: str, seen: Seen | None = None) -> None:
+    """Raise `Invalid`, naming the member, where any tree there unpacks to more than an honest one, whoever may name it later.
+
+    With `seen` of an earlier look only trees are read that have come since.
+    """
+    with _objects(git_dir, member, seen or Seen()) as objects:
+        for name in _all_trees(git_dir, objects):
+            _total(objects, name)
+
+
+def _all_trees(git_dir: Path, objects: _Objects) -> list[bytes]:
+    """Return the trees that were not seen yet; the sizes of what else there is are told in passing and need not be asked for."""
     listed = ["git", f"--git-dir={git_dir}", "cat-file", "--batch-all-objects", "--unordered", "--batch-check"]
-    with _objects(git_dir, member) as objects, _started(listed, stdin=subprocess.DEVNULL) as process:
-        known: dict[bytes, Total] = {}
+    found = []
+    with _started(listed, stdin=subprocess.DEVNULL) as process:
         for line in _stdout(process):
             name, kind, size = line.split()
             if kind != b"blob" and int(size) > MOST_OBJECT:
-                raise too_large(member)
-            if kind == b"tree":
-                _total(objects, name, known)
+                raise too_large(objects.member)
+            if len(objects.known) < MOST_ENTRIES:
+                objects.known[name] = int(size)
+            if kind == b"tree" and name not in objects.seen.totals:
+                found.append(name)
         if process.wait():
-            raise refuse(DAMAGED, path=member)  # it may not have told of all
+            raise refuse(DAMAGED, path=objects.member)  # it may not have told of all
+    return found
 
 
 def check(git_dir: Path, commit: str, member: str, *, most: int = MOST_BYTES) -> None:
@@ -92,8 +113,8 @@ def check(git_dir: Path, commit: str, member: str, *, most: int = MOST_BYTES) ->
     named = ["git", f"--git-dir={git_dir}", "rev-parse", "--quiet", "--verify", f"{commit}^{{tree}}"]
     tree = run_git(named, limited=True).stdout.strip()
     if tree:
-        with _objects(git_dir, member) as objects:
-            _must_fit(_total(objects, tree.encode(), {}), min(most, MOST_BYTES), member)
+        with _objects(git_dir, member, Seen()) as objects:
+            _must_fit(_total(objects, tree.encode()), min(most, MOST_BYTES), member)
 
 
 def _must_fit(total: Total, most: int, member: str) -> None:
@@ -101,8 +122,9 @@ def _must_fit(total: Total, most: int, member: str) -> None:
         raise too_large(member)
 
 
-def _total(objects: _Objects, root: bytes, known: dict[bytes, Total]) -> Total:
+def _total(objects: _Objects, root: bytes) -> Total:
     """Walk a tree, deepest folders first, and remember what each comes to. It stops at the first that is too large."""
+    known = objects.seen.totals
     path = [] if root in known else [_opened(objects, root)]
     while path:
         name, own, folders, left = path[-1]
@@ -111,8 +133,9 @@ def _total(objects: _Objects, root: bytes, known: dict[bytes, Total]) -> Total:
             path.pop()
             parts = [known[folder] for folder in folders]
             depth = 1 + max((part.depth for part in parts), default=0)
-            known[name] = Total(own.entries + sum(p.entries for p in parts), own.size + sum(p.size for p in parts), depth)
-            _must_fit(known[name], MOST_BYTES, objects.member)
+            total = Total(own.entries + sum(p.entries for p in parts), own.size + sum(p.size for p in parts), depth)
+            _must_fit(total, MOST_BYTES, objects.member)
+            known[name] = total  # only what is not too large: a later look need not ask again
         elif inner not in known:
             path.append(_opened(objects, inner))
             if len(path) > DEEPEST:
@@ -139,11 +162,11 @@ def _entries(content: bytes, width: int) -> Iterator[tuple[bytes, bytes]]:
 
 
 @contextmanager
-def _objects(git_dir: Path, member: str) -> Iterator[_Objects]:
+def _objects(git_dir: Path, member: str, seen: Seen) -> Iterator[_Objects]:
     git = ["git", f"--git-dir={git_dir}", "cat-file"]
     try:
         with _started([*git, "--batch"]) as contents, _started([*git, "--batch-check"]) as sizes:
-            yield _Objects(member, contents, sizes)
+            yield _Objects(member, contents, sizes, seen)
     except (OSError, ValueError, IndexError):  # git has ended, or an answer of it is none
         raise refuse(DAMAGED, path=member) from None
 

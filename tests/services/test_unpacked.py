@@ -209,7 +209,11 @@ def of_a_file(maker, commit):
     git(maker.folder, "update-ref", snapshots.REFS + blob, blob)
 
 
-@pytest.mark.parametrize("odd", [of_another_name, of_a_tag, of_a_file])
+def of_a_name_in_two_lines(maker, commit):
+    git(maker.folder, "update-ref", snapshots.REFS + "a\u2028b", commit)
+
+
+@pytest.mark.parametrize("odd", [of_another_name, of_a_tag, of_a_file, of_a_name_in_two_lines])
 def test_a_name_that_leads_to_no_snapshot_is_refused(maker, tmp_path, odd):
     commit = maker.commit(maker.tree(("100644", "f", maker.object("blob", b"x"))))
     put_back(maker, tmp_path / "in", head=commit)
