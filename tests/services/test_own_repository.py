@@ -57,6 +57,26 @@ def test_it_comes_whole_with_its_branches_and_tags(work, tmp_path, packed, forma
     assert bundle(mine, tmp_path) == objects(mine)
 
 
+def test_names_in_refs_that_git_forbids_keep_nothing_from_being_kept(work, tmp_path):
+    """A Finder leaves a .DS_Store in every folder that it shows, larger than any branch's file."""
+    git(work, "branch", "ada/fix.locked")
+    refs = work / ".git" / "refs"
+    (refs / "heads" / ".hidden").mkdir()
+    for name in (
+        ".DS_Store",
+        "heads/.DS_Store",
+        "heads/.hidden/x",
+        "heads/x.lock",
+        "heads/Icon\r",
+        "heads/main (copy)",
+        "heads/a~1",
+    ):
+        (refs / name).write_bytes(b"\0\1bud1" * 2_000)
+    assert bundle(work, tmp_path) == objects(work)
+    heads = git(work, "bundle", "list-heads", str(tmp_path / "repository.bundle")).splitlines()
+    assert [line.split()[1] for line in heads] == ["refs/heads/ada/fix.locked", "refs/heads/main", "HEAD"]
+
+
 def promise(work, command):
     """A repository that lacks an object and says how to get it: by a command."""
     blob = git(work, "rev-parse", "HEAD:f")
