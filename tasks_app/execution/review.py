@@ -49,7 +49,6 @@ def _payload(run: Any, judged: Sequence[Criterion], report: Update, proved: Sequ
     diff = differences.diff(run.team.slug, run.workspace_commit, now)
     texts = criteria.texts(run.task.criteria)
     person = next((one.person for one in judged if one.person), "")
-    patch = str(diff["patch"])
     return {
         **({"judge": person} if person else {}),
         "task": f"{run.task.label} {run.task.title}",
@@ -58,6 +57,7 @@ def _payload(run: Any, judged: Sequence[Criterion], report: Update, proved: Sequ
         ],
         "summary": report.summary,
         "proofs": [{"number": one.number, "text": texts[one.number - 1], "says": one.says} for one in proved],
-        "diff": {**diff, "patch": cut(patch, PATCH_LIMIT)},
-        "left_out": max(len(patch) - PATCH_LIMIT, 0),
+        "diff": {**diff, "patch": cut(diff["patch"], PATCH_LIMIT)},
+        "left_out": max(int(diff["length"]) - PATCH_LIMIT, 0),
+        "left_out_more": not diff["all"],
     }

@@ -1,6 +1,7 @@
 """Differences: what lies between two snapshots of a workspace, for people and for who puts files back."""
 
 from itertools import takewhile
+from typing import Any
 
 from tasks_app.domain.commit_ids import commit_id
 from tasks_app.domain.text import clean, cut
@@ -13,17 +14,26 @@ READ = 16 * 2**20
 DIFF = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--raw", "--shortstat", "--patch")
 
 
-def diff(slug: str, old: str, new: str) -> dict[str, object]:
+def diff(slug: str, old: str, new: str) -> dict[str, Any]:
     """Return {"files": [...], "summary": "3 files changed, …", "patch": text, "cut": bool} between two snapshots.
 
+    And `length`, the characters of the patch before it was cut; not `all`: there are more, which were not read.
     Raises `Conflict` for what is no id of a commit; so does `differing`.
     """
     if not old or not new:
-        return {"files": [], "summary": "not available: git is not installed", "patch": "", "cut": False}
+        return {
+            "files": [],
+            "summary": "not available: git is not installed",
+            "patch": "",
+            "cut": False,
+            "length": 0,
+            "all": True,
+        }
     with store_of(slug) as store:
         git = ["git", f"--git-dir={store}", "-c", "core.quotepath=off"]
         # one process: names, a line that sums up, and after an empty one the patch
-        lines = start_of([*git, *DIFF, commit_id(old), commit_id(new)], READ).split("\n") if old != new else []
+        text, whole = start_of([*git, *DIFF, commit_id(old), commit_id(new)], READ) if old != new else ("", True)
+    lines = text.split("\n") if text else []
     names = [clean(line.rpartition("\t")[2]) for line in takewhile(lambda line: line.startswith(":"), lines)]
     summary, patch = "".join(lines[len(names) :][:1]).strip(), clean("\n".join(lines[len(names) + 2 :]))
     if len(names) == len(lines) > 0:
@@ -33,6 +43,8 @@ def diff(slug: str, old: str, new: str) -> dict[str, object]:
         "summary": summary or "no file changed",
         "patch": cut(patch, PATCH_LIMIT),
         "cut": len(patch) > PATCH_LIMIT,
+        "length": len(patch),
+        "all": whole,
     }
 
 

@@ -195,10 +195,13 @@ def run_git(
     return subprocess.CompletedProcess(command, done.returncode, os.fsdecode(done.stdout), done.stderr.decode(errors="replace"))
 
 
-def start_of(command: Sequence[str], most: int) -> str:
-    """Return the first `most` bytes that git prints, for what may print more than there is memory; "" where it is not there."""
+def start_of(command: Sequence[str], most: int) -> tuple[str, bool]:
+    """Return the first `most` bytes that git prints, and whether that is all, for what may print more than there is memory.
+
+    Nothing where git is not there, or fails.
+    """
     if not has_git():
-        return ""
+        return "", False
     nothing = subprocess.DEVNULL
     try:
         with subprocess.Popen(
@@ -208,12 +211,13 @@ def start_of(command: Sequence[str], most: int) -> str:
             late.start()
             try:
                 found = cast(IO[bytes], process.stdout).read(most)
+                whole = len(found) < most and process.wait() == 0
             finally:
                 late.cancel()
                 process.kill()
     except OSError:
-        return ""
-    return found.decode(errors="surrogateescape").replace("\r\n", "\n").replace("\r", "\n")
+        return "", False
+    return found.decode(errors="surrogateescape").replace("\r\n", "\n").replace("\r", "\n"), whole
 
 
 def remove(slug: str) -> None:

@@ -2,19 +2,57 @@
 
 import pytest
 
+from tasks_app.domain import asked
 from tasks_app.execution import review
 from tasks_app.models import Run
+from tasks_app.services import snapshots
 from tasks_app.tools.tasks import Update
 from tests import factories as make
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.files]
 
 
-@pytest.mark.parametrize("more", [0, 70])
-def test_what_is_left_out_of_a_long_change_is_counted(monkeypatch, more):
-    patch = "x" * (review.PATCH_LIMIT + more)
-    monkeypatch.setattr(review.snapshots, "take", lambda *_: "")
-    monkeypatch.setattr(review.differences, "diff", lambda *_: {"files": [], "summary": "", "patch": patch, "cut": False})
-    run = Run.objects.select_related("team", "task").get(pk=make.RunFactory().pk)
-    payload = review._payload(run, [], Update(taskId="1", summary="Done"), [])
-    assert (payload["left_out"], len(payload["diff"]["patch"])) == (more, review.PATCH_LIMIT)
+@pytest.fixture
+def shown(tmp_path, settings):
+    """Return a function that gives what is asked when a file of this text was added."""
+    settings.HOME = tmp_path / "home"
+    settings.HOME.mkdir(mode=0o700)
+    work = tmp_path / "work"
+    work.mkdir()
+
+    def _shown(text):
+        row = make.RunFactory(task__team__workspace=str(work), task__team__workspace_mode="in_place")
+        slug = Run.objects.select_related("team").get(pk=row.pk).team.slug
+        (work / "a.txt").write_text("a")
+        Run.objects.filter(pk=row.pk).update(workspace_commit=snapshots.take(slug, str(work)))
+        (work / "b.txt").write_text(text)
+        run = Run.objects.select_related("team", "task").get(pk=row.pk)
+        return review._payload(run, [], Update(taskId="1", summary="Done"), [])
+
+    return _shown
+
+
+def left(payload):
+    return [one for one in asked.warnings(payload) if "of what changed are not shown" in one]
+
+
+def test_what_is_left_out_of_a_long_change_is_counted_however_long_it_is(shown):
+    payload = shown("x" * 300_000)
+    patch = payload["diff"]["length"]
+    assert 300_000 < patch < 301_000
+    assert (payload["left_out"], len(payload["diff"]["patch"])) == (patch - review.PATCH_LIMIT, review.PATCH_LIMIT)
+    assert left(payload) == [
+        f"{patch - review.PATCH_LIMIT:,} more characters of what changed are not shown: look at them in the workspace."
+    ]
+
+
+def test_a_change_that_is_shown_whole_leaves_nothing_out(shown):
+    payload = shown("x" * 10_000)
+    assert (payload["left_out"], left(payload)) == (0, [])
+
+
+@pytest.mark.parametrize(("read", "count"), [(100_000, "79,"), (100, "0 ")])
+def test_where_no_more_was_read_it_says_more_than(shown, monkeypatch, read, count):
+    monkeypatch.setattr(review.differences, "READ", read)
+    (said,) = left(shown("x" * 300_000))
+    assert said.startswith(f"More than {count}")

@@ -116,6 +116,8 @@ def test_a_diff_names_files_counts_and_is_cut(home, repo):
     assert "2 files changed" in found["summary"]
     assert found["cut"] is True
     assert len(found["patch"]) <= differences.PATCH_LIMIT
+    assert 100_000 < found["length"] < 101_000, "the whole of it is counted"
+    assert found["all"] is True
     assert differences.diff("atlas", first, first)["summary"] == "no file changed"
     assert "not available" in differences.diff("atlas", "", first)["summary"]
 
@@ -127,13 +129,15 @@ def test_a_diff_that_is_larger_than_memory_is_read_to_a_limit_only(home, repo, m
     second = snapshots.take("atlas", str(repo))
     whole = differences.diff("atlas", first, second)
     monkeypatch.setattr(differences, "READ", 100_000)
-    assert differences.diff("atlas", first, second) == whole
+    found = differences.diff("atlas", first, second)
+    assert found == {**whole, "length": found["length"], "all": False}
+    assert 64_000 < found["length"] < 100_000 < whole["length"]
     assert "10 files changed" in whole["summary"]
     monkeypatch.setattr(differences, "READ", 200)
     found = differences.diff("atlas", first, second)
     assert found["summary"].startswith("more than ")
     assert found["files"][0] == "0.txt"
-    assert found["patch"] == ""
+    assert (found["patch"], found["all"]) == ("", False)
 
 
 def test_files_are_put_back_as_they_were_and_new_ones_go(home, repo):
