@@ -1,10 +1,8 @@
 """Decisions: opened by an agent or the system, answered by the lead exactly once. Their delivery is in `deliveries`."""
 
-import json
 from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
-from hashlib import sha256
 from typing import Any
 
 from django.db import transaction
@@ -15,6 +13,7 @@ from tasks_app import wake
 from tasks_app.decision_kinds import registry
 from tasks_app.decision_kinds.base import Given, asker, payload_hash
 from tasks_app.domain import asked, deciders
+from tasks_app.domain.ask_keys import ask_key, earlier, is_prose
 from tasks_app.domain.deciders import Subject
 from tasks_app.domain.errors import AlreadyAnswered, DecisionGone, Invalid, NotFound, Stale
 from tasks_app.domain.events import EventKind
@@ -28,14 +27,6 @@ from tasks_app.selectors.worktime import WAITS
 from tasks_app.services import clock, deciding, events, judges, keys, rows, runs, task_edits
 
 NOTE_LIMIT = 20_000
-ASKED = {
-    "permission": ("tool", "input"),
-    "plan": ("plan",),
-    "question": ("questions",),
-    "escalation": ("problem", "options"),
-    "review": ("criteria", "summary"),
-}
-"""The parts of a payload that make it the same request, however it is shown."""
 
 
 def get(decision_id: str) -> Decision:
@@ -44,12 +35,6 @@ def get(decision_id: str) -> Decision:
     if decision is None:
         raise NotFound("There is no such request.")
     return decision
-
-
-def ask_key(kind: str, payload: Mapping[str, Any]) -> str:
-    """Return the sha256 of what is asked; equal for the same request asked again by a later life of the run."""
-    parts = {name: payload.get(name) for name in ASKED.get(kind, sorted(payload))}
-    return sha256(json.dumps([kind, parts], sort_keys=True, default=str).encode()).hexdigest()
 
 
 @transaction.atomic
@@ -61,8 +46,9 @@ def open_for_run(run_id: str, fence: int, ask: Ask) -> Decision:
     run = runs.get(run_id)
     events.lock(run.team_id)
     runs.guard(run_id, fence)
-    kind, key = ask.kind.value, ask_key(ask.kind.value, clean_json(dict(ask.payload)))
-    known = Decision.objects.filter(run_id=run_id, kind=kind, ask_key=key)
+    kind, payload = ask.kind.value, clean_json(dict(ask.payload))
+    key = ask_key(kind, payload)
+    known = Decision.objects.filter(run_id=run_id, kind=kind, ask_key__in={key, earlier(kind, payload)})
     pending = known.filter(status=DecisionStatus.OPEN.value).first()
     if pending is None:
         pending = known.filter(usable(fence), status=DecisionStatus.ANSWERED.value).order_by("answered_at").first()
@@ -78,7 +64,7 @@ def usable(fence: int) -> Q:
 
 
 def _create(run: Run, ask: Ask, *, kind: str, key: str) -> Decision:
-    payload = asked.as_asked(clean_json(dict(ask.payload)), prose=kind != DecisionKind.PERMISSION.value)
+    payload = asked.as_asked(clean_json(dict(ask.payload)), prose=is_prose(kind))
     if kind == DecisionKind.PLAN.value:
         payload |= _plan_history(run)
     timeout = run.team.limits.get("decision_timeout_s")

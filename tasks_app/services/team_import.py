@@ -15,16 +15,17 @@ from django.utils.module_loading import import_string
 from tasks_app.decision_kinds.base import payload_hash
 from tasks_app.domain import checkpoint, renaming
 from tasks_app.domain import names as naming
+from tasks_app.domain.ask_keys import ASKED, ask_key, is_prose
 from tasks_app.domain.asked import line, visible_json
 from tasks_app.domain.errors import Conflict, Invalid
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.ids import new_id
-from tasks_app.domain.statuses import DecisionKind, RunStatus, TeamStatus
+from tasks_app.domain.statuses import RunStatus, TeamStatus
 from tasks_app.domain.team_file import refuse
 from tasks_app.domain.text import one_line
 from tasks_app.models import ContextChunk, Run, Team, TeamAccess, TranscriptEntry
 from tasks_app.selectors.checkpoints import mark
-from tasks_app.services import bundles, decisions, events, keys, teams, usage, workspaces
+from tasks_app.services import bundles, events, keys, teams, usage, workspaces
 from tasks_app.services.team_export import named_sessions, with_agents
 from tasks_app.services.team_reading import Row, TeamFile, check, opened
 from tasks_app.services.team_tables import BY_NAME, TABLES, TEAM, TRANSCRIPTS, Table
@@ -211,13 +212,13 @@ def _object(table: Table, row: Row, arrival: Arrival) -> Any:
 def _asked(values: Row, row: Row, arrival: Arrival) -> Row:
     """What is asked names other ids and another folder now: so do the sums that answers and repeated calls are compared with."""
     known = with_agents(values["payload"], dict(enumerate(arrival.keys["agents"])))
-    payload = visible_json(known, prose=row["kind"] != DecisionKind.PERMISSION.value)
+    payload = visible_json(known, prose=is_prose(row["kind"]))
     said: Row = {"title": line(values["title"], 300)}
     if payload == row["payload"]:
         return said
     found: Row = {**said, "payload": payload, "payload_hash": payload_hash(payload)}
-    if row["kind"] in decisions.ASKED and not payload.get("auto"):
-        found["ask_key"] = decisions.ask_key(row["kind"], payload)
+    if row["kind"] in ASKED and not payload.get("auto"):
+        found["ask_key"] = ask_key(row["kind"], payload)
     return found
 
 
