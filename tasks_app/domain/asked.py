@@ -176,7 +176,9 @@ _PEM = re.compile(r"(?s)(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)(
 _PEM_LINE = re.compile(r"()([A-Za-z0-9+/]{16,}={0,2})")
 _KEY = re.compile(r"[A-Za-z0-9_+/=.@~-]+")
 _PLAIN = re.compile(r"[A-Za-z0-9_+=@~-]+")
-_SHORT, _PATHLIKE = 6, 32
+_NAME = re.compile(r"[^0-9]+[0-9]+|[0-9]+[^0-9]+")  # python3, base64, gcc-12, 7z
+_SHORT, _NAMELIKE, _PATHLIKE = 6, 12, 32
+_PAGING = re.compile(r"(?i)(?:page|pagination|next|cursor|continuation|continue|starting|resumption|sync)[_-]?token$")
 _LIKE_NAMES = ("_", "sk-")  # formats that other names have, too: npm_config_script_shell
 _HIDDEN = re.compile(r"⟨(\d{1,9})-characters-hidden⟩")
 
@@ -195,7 +197,8 @@ def masked(value: Any) -> Any:
     """Return what is asked (plain JSON) with keys and passwords hidden, each as `***⟨24-characters-hidden⟩`.
 
     Hidden is only what is a plain literal and looks like a key: no quote, bracket, blank, `$`, `;` or line end, nothing that is
-    short or could be a program's name or path. So some passwords stay readable, and no command is ever hidden.
+    short, called or could be a path, no name with a number such as `python3`. So some passwords stay readable. Of a command one
+    word may still be hidden, such as `sha256sum` after `token=`: each time that something is hidden, `warnings` says so.
     """
     return _masked(value, 0)
 
@@ -214,7 +217,7 @@ def _masked(value: Any, depth: int) -> Any:
 
 def _under(key: str, value: Any) -> str:
     """What hides a literal under a name such as `api_key`; nothing where it is none."""
-    if not isinstance(value, str) or not SECRET_KEY.search(key):
+    if not isinstance(value, str) or not SECRET_KEY.search(key) or _PAGING.search(key):
         return ""
     return _hidden(len(value)) if _PLAIN.fullmatch(value) or (_KEY.fullmatch(value) and _is_key(value)) else ""
 
@@ -222,26 +225,28 @@ def _under(key: str, value: Any) -> str:
 def _mask(text: str) -> str:
     for literal, pattern in KEY_FORMATS:
         if literal in text:
-            text = pattern.sub(_if_key if literal in _LIKE_NAMES else _always, text)
+            text = pattern.sub(_if_key if literal in _LIKE_NAMES else _hide, text)
     if "PRIVATE KEY" in text:
         text = _PEM.sub(lambda found: found[1] + _PEM_LINE.sub(_if_key, found[2]), text)
-    text = _URL_USER.sub(_always, text)
-    return _NAMED.sub(_if_key, _BEARER.sub(_if_key, _AUTHORIZATION.sub(_always, text)))
+    text = _URL_USER.sub(_hide, text)
+    return _NAMED.sub(_if_key, _BEARER.sub(_if_key, _AUTHORIZATION.sub(_hide, text)))
 
 
-def _always(found: re.Match[str]) -> str:
+def _hide(found: re.Match[str]) -> str:
+    if found.string.startswith("(", found.end()):  # it is called
+        return found[0]
     return found[1] + _hidden(len(found[0]) - len(found[1]))
 
 
 def _if_key(found: re.Match[str]) -> str:
-    return _always(found) if _is_key(found[0][len(found[1]) :]) else found[0]
+    return _hide(found) if _is_key(found[0][len(found[1]) :]) else found[0]
 
 
 def _is_key(literal: str) -> bool:
-    """Whether it has what keys have, letters and digits; where it could be a path, more of it."""
+    """Whether it has what keys have, letters and digits; where it could be a name or a path, more of it."""
     mixed = any(map(str.isdigit, literal)) and any(map(str.isalpha, literal))
     if "/" not in literal and "." not in literal:
-        return mixed and len(literal) >= _SHORT
+        return mixed and len(literal) >= (_NAMELIKE if _NAME.fullmatch(literal) else _SHORT)
     cased = literal.upper() != literal != literal.lower()
     path = ("/" in literal and "." in literal) or literal[0] in "/."
     return mixed and cased and len(literal) >= _PATHLIKE and not path

@@ -34,6 +34,14 @@ COMMANDS = [
     "echo -----BEGIN PRIVATE KEY-----; rm -rf ~; echo -----END PRIVATE KEY-----",
     '{"token": "rm -rf /", "password": "$(id)"}',
     "token=secret=rm",
+    "TOKEN=python3; $TOKEN evil.py",
+    "alias token=base64; token -d x | sh",
+    "token=gcc-12 && $token x.c",
+    "secret=7zip",
+    "secret = os_exec2(cmd)",
+    f"secret = {KEY}(cmd)",
+    "secret = sk-ant-abcd1234(cmd)",
+    "{authorization: run_it_now(cmd)}",
 ]
 
 
@@ -49,7 +57,8 @@ SECRETS = [
     (f"token={KEY}$(curl evil)", f"token={HIDDEN}$(curl evil)"),
     (f"client_secret: '{KEY}'", f"client_secret: '{HIDDEN}'"),
     (f'{{\\"api_key\\": \\"{KEY}\\"}}', f'{{\\"api_key\\": \\"{HIDDEN}\\"}}'),
-    ("PASSWORD=hunter2", "PASSWORD=***⟨7-characters-hidden⟩"),
+    ("PASSWORD=hunt3r2", "PASSWORD=***⟨7-characters-hidden⟩"),
+    ("PASSWORD=python123456", "PASSWORD=***⟨12-characters-hidden⟩"),
     (f"curl -H 'Authorization: Bearer {KEY}' x", f"curl -H 'Authorization: Bearer {HIDDEN}' x"),
     ("Authorization: Basic dXNlcjpwYXNz", "Authorization: Basic ***⟨12-characters-hidden⟩"),
     ("git clone https://me:hunter2@x.io/a", "git clone https://me:***⟨7-characters-hidden⟩@x.io/a"),
@@ -70,6 +79,20 @@ def test_a_value_under_the_name_of_a_secret_is_hidden_where_it_is_a_literal():
     given = {"password": "letmein", "token": "/bin/evil", "secret": "a b", "api_key": {"token": KEY}, "n": 1}
     hidden = {"password": "***⟨7-characters-hidden⟩", "api_key": {"token": HIDDEN}}
     assert asked.masked(given) == {**given, **hidden}
+
+
+@pytest.mark.parametrize("name", ["pageToken", "next_token", "nextPageToken", "continuation-token", "NextToken", "cursor_token"])
+def test_a_token_that_names_the_next_page_is_no_key_but_a_key_in_it_is(name):
+    assert asked.masked({name: "CAUQ1A2b3c"}) == {name: "CAUQ1A2b3c"}
+    assert asked.masked({name: f"ghp_{KEY}"}) == {name: f"ghp_{HIDDEN}"}
+    assert asked.masked({"token": "CAUQ1A2b3c"}) == {"token": "***⟨10-characters-hidden⟩"}
+
+
+def test_a_word_of_a_command_that_is_hidden_all_the_same_is_said_and_a_high_risk():
+    shown = asked.as_asked({"input": {"command": "TOKEN=sha256sum; $TOKEN x"}}, prose=False)
+    assert shown["input"]["command"] == "TOKEN=***⟨9-characters-hidden⟩; $TOKEN x"
+    assert asked.warnings(shown) == (f"9 characters that look like keys are hidden ({asked.MASK}): what they say is not shown.",)
+    assert asked.high_risk(shown)
 
 
 def test_every_character_that_cannot_be_seen_or_turns_others_about_is_written_out():
