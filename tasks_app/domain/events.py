@@ -81,7 +81,7 @@ EVENT_DATA: dict[EventKind, str] = {
     EventKind.TEAM_ARCHIVED: "",
     EventKind.TEAM_RESTORED: "",
     EventKind.TEAM_DECIDES: "the settings that changed",
-    EventKind.TEAM_IMPORTED: "name, exported_at",
+    EventKind.TEAM_IMPORTED: "name, exported_at, left_out",
     EventKind.TASK_CREATED: "title, depends_on",
     EventKind.TASK_EDITED: "fields, waits_for, waits_no_more",
     EventKind.TASK_SPLIT: "parts",

@@ -23,21 +23,27 @@ def must_be_free(names: Iterable[Any]) -> None:
         raise Invalid(f"“{taken}” is kept by Crewdesk itself. Use another name.", field=f"metadata.{taken}")
 
 
-def odd(metadata: Any, *, reviews: bool) -> str:
-    """Return the key of stored metadata that Crewdesk cannot have written; empty where all is well.
+def odd(metadata: Any, *, reviews: bool) -> tuple[str, ...]:
+    """Return the keys of ours in stored metadata that Crewdesk cannot have written: before they were reserved anybody could.
 
-    `reviews`: the task judges another one; only then, and always then, it says whom and what.
+    `reviews`: the task judges another one; only then it says whom and what. Of what a task is a part, and how deep, belong
+    together: one that is odd makes both so.
     """
     found: Mapping[str, Any] = metadata if isinstance(metadata, Mapping) else {}
-    if (REVIEW in found) != reviews or (reviews and not _is_review(found[REVIEW])):
-        return REVIEW
-    if SPLIT_OF in found or SPLIT_DEPTH in found:
-        label, depth = found.get(SPLIT_OF), found.get(SPLIT_DEPTH)
-        if not isinstance(label, str) or parse_task_label(label) is None:
-            return SPLIT_OF
-        if type(depth) is not int or not 1 <= depth <= MOST_DEPTH:
-            return SPLIT_DEPTH
-    return ""
+    wrong = [REVIEW] if REVIEW in found and not (reviews and _is_review(found[REVIEW])) else []
+    if not _is_part(found.get(SPLIT_OF), found.get(SPLIT_DEPTH)):
+        wrong += [key for key in (SPLIT_OF, SPLIT_DEPTH) if key in found]
+    return tuple(wrong)
+
+
+def believed(metadata: Any, *, reviews: bool) -> dict[str, Any]:
+    """Return stored metadata without what is `odd`: nothing of that may decide on anything."""
+    wrong = odd(metadata, reviews=reviews)
+    return {key: value for key, value in metadata.items() if key not in wrong} if isinstance(metadata, Mapping) else {}
+
+
+def _is_part(label: Any, depth: Any) -> bool:
+    return isinstance(label, str) and parse_task_label(label) is not None and type(depth) is int and 1 <= depth <= MOST_DEPTH
 
 
 def _is_review(given: Any) -> bool:

@@ -6,6 +6,7 @@ import zipfile
 from collections.abc import Sequence
 from typing import IO, Any
 
+from tasks_app.domain import task_marks
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.team_file import MANIFEST, ROWS
 from tasks_app.management import prepare
@@ -39,6 +40,8 @@ def _compare(table: str, file: IO[bytes], again: IO[bytes]) -> None:
     with zipfile.ZipFile(file) as one, zipfile.ZipFile(again) as other, one.open(name) as old, other.open(name) as new:
         for number, line in enumerate(old, 1):
             before, after = json.loads(line), json.loads(new.readline() or b"{}")
+            if table == "tasks":  # what is odd in it does not come back
+                before["metadata"] = task_marks.believed(before["metadata"], reviews=before["review_of_id"] is not None)
             for column in sorted((before.keys() | after.keys()) - away):
                 if before.get(column) != after.get(column):
                     raise Invalid(f"{name}: {column}, line {number}: it came back as another value.")

@@ -33,6 +33,12 @@ def _team_started(entry: Entry) -> Said:
     )
 
 
+def _team_imported(entry: Entry) -> Said:
+    left_out = entry.data.get("left_out")
+    odd = f", without notes of {left_out} that only Crewdesk may write, and did not" if left_out else ""
+    return say("{who} imported the team {team} from a file{odd}; it is paused", odd=odd)
+
+
 def _task_created(entry: Entry) -> Said:
     needs = len(entry.data.get("depends_on") or ())
     return say("{who} added {task}{after}", after=f", to start after {count(needs, 'other task')}" if needs else "")
@@ -230,7 +236,7 @@ SENTENCES: Mapping[str, Say] = {
     EventKind.TEAM_ARCHIVED: always("{who} archived the team {team}"),
     EventKind.TEAM_RESTORED: always("{who} brought the team {team} back from the archive"),
     EventKind.TEAM_DECIDES: lambda e: told("{who} changed who decides what in {team}", _settings(e)),
-    EventKind.TEAM_IMPORTED: always("{who} imported the team {team} from a file; it is paused"),
+    EventKind.TEAM_IMPORTED: _team_imported,
     EventKind.TASK_CREATED: _task_created,
     EventKind.TASK_EDITED: _task_edited,
     EventKind.TASK_SPLIT: because("{who} split {task}", "parts"),

@@ -6,7 +6,7 @@ While a review is open the reviewed task stays in progress without a run; its ve
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tasks_app.domain import criteria
+from tasks_app.domain import criteria, task_marks
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import OPEN_RUN, Reason, TaskStatus
 from tasks_app.domain.task_marks import REVIEW
@@ -77,11 +77,15 @@ def _create(run: Run, agent: Agent, numbers: Iterable[int]) -> Task:
 def settle(review: Task, *, verdict: str, note: str, by: str) -> None:
     """Carry out the verdict of a review that is completed: the last to accept completes the task, one that does not ends all.
 
-    A task that was taken up, completed or given up meanwhile is left alone. Called under the team's lock.
+    A task that was taken up, completed or given up meanwhile is left alone. One that is accepted goes back to a person where it
+    is not known any more what the review was to judge. Called under the team's lock.
     """
     task = Task.objects.select_related("team").filter(reviews=review).first()
     run = Run.objects.select_related("agent").filter(task=task).order_by("-attempt").first() if task else None
     if task is None or run is None or task.status != TaskStatus.IN_PROGRESS.value or run.status in OPEN_RUN:
+        return
+    if verdict == ACCEPT and not _record(review):
+        _not_judged(task, run, why=f"Nobody knows any more what its review {review.label} was to judge.", actor=f"agent:{by}")
         return
     told = {"reviewer": by, "review": review.label, "verdict": verdict, "note": cut(note, 500)}
     tasks.append_event(EventKind.TASK_REVIEWED, task, actor=f"agent:{by}", data=told)
@@ -100,14 +104,24 @@ def given_up(review: Task, *, actor: str) -> None:
         return
     for other in open_of(task.pk):
         tasks.mark_cancelled(other, why=f"{review.label} was given up", actor=actor)
-    why = f"Its review {review.label} was given up: nobody has judged it. Complete it by hand, or give it out again."
+    _not_judged(task, run, why=f"Its review {review.label} was given up: nobody has judged it.", actor=actor)
+
+
+def _not_judged(task: Task, run: Run, *, why: str, actor: str) -> None:
+    why += " Complete it by hand, or give it out again."
     tasks.mark_released(
         task, failed=False, held=True, counts=False, reason=Reason.NOT_JUDGED.value, detail=why, attempt=run.attempt, actor=actor
     )
 
 
 def _keep(review: Task, **verdict: str) -> None:
-    Task.objects.filter(pk=review.pk).update(metadata={**review.metadata, REVIEW: {**review.metadata[REVIEW], **verdict}})
+    if record := _record(review):
+        Task.objects.filter(pk=review.pk).update(metadata={**review.metadata, REVIEW: {**record, **verdict}})
+
+
+def _record(review: Task) -> dict[str, Any]:
+    """What the review was to judge; empty where it was lost to what an agent could set before it was reserved."""
+    return task_marks.believed(review.metadata, reviews=True).get(REVIEW) or {}
 
 
 def open_of(task_id: int) -> list[Task]:
@@ -132,7 +146,7 @@ def _complete(task: Task, run: Run) -> None:
     report: dict[str, Any] = run.report or {}
     evidence = dict(report.get("evidence") or {})
     for row in Task.objects.filter(review_of=task, status=TaskStatus.COMPLETED.value).order_by("number"):
-        given = row.metadata.get(REVIEW) or {}
+        given = _record(row)
         if given.get("attempt") == run.attempt and given.get("verdict") == ACCEPT:
             words = f"accepted by {given['by']} ({row.label}): {given['note']}".rstrip(": ")
             evidence |= {str(number): words for number in given["numbers"]}

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from django.db import transaction
 
+from tasks_app.domain import task_marks
 from tasks_app.domain.deciders import TURN
 from tasks_app.domain.errors import Conflict, Invalid
 from tasks_app.domain.events import EventKind
@@ -49,8 +50,8 @@ def split(task_id: int, parts: Sequence[Part], *, actor: str) -> list[Task]:
 
 
 def _depth(task: Task) -> int:
-    depth = task.metadata.get(SPLIT_DEPTH)
-    return depth if isinstance(depth, int) else 0
+    depth: int = task_marks.believed(task.metadata, reviews=False).get(SPLIT_DEPTH, 0)
+    return depth
 
 
 def _must_be_splittable(task: Task, parts: Sequence[Part]) -> None:

@@ -117,7 +117,9 @@ def edit(
     active_form: str | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> None:
-    """Change an unfinished task. Metadata is merged into what is there; a key with None goes. Raises `Conflict`, `Invalid`."""
+    """Change an unfinished task. Metadata is merged into what is there; a key with None goes, one of Crewdesk's own only
+    where Crewdesk cannot have written it. Raises `Conflict`, `Invalid`.
+    """
     task = _locked(task_id)
     given = {"title": title, "description": description, "active_form": active_form}
     changed: dict[str, Any] = {name: clean(value) for name, value in given.items() if value is not None}
@@ -127,7 +129,8 @@ def edit(
     if len(changed.get("description", "")) > TEXT_LIMIT:
         raise TooLarge(f"The description is longer than {TEXT_LIMIT:,} characters.", field="description")
     if metadata:
-        task_marks.must_be_free(metadata)
+        wrong = task_marks.odd(task.metadata, reviews=task.review_of_id is not None)
+        task_marks.must_be_free(key for key, value in metadata.items() if value is not None or key not in wrong)
         changed["metadata"] = plain_metadata({k: v for k, v in {**task.metadata, **metadata}.items() if v is not None})
     if changed:
         _must_be_unfinished(task)

@@ -1,6 +1,7 @@
 """A team made from its file: looked at whole, then written in one transaction, or not at all."""
 
 import itertools
+import logging
 import tempfile
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,7 +14,7 @@ from django.db import DataError, IntegrityError, connection, transaction
 from django.utils.module_loading import import_string
 
 from tasks_app.decision_kinds.base import payload_hash
-from tasks_app.domain import checkpoint, renaming
+from tasks_app.domain import checkpoint, renaming, task_marks
 from tasks_app.domain import names as naming
 from tasks_app.domain.ask_keys import ASKED, ask_key, is_prose
 from tasks_app.domain.asked import line, visible_json
@@ -30,6 +31,7 @@ from tasks_app.services.team_export import named_sessions, with_agents
 from tasks_app.services.team_reading import Row, TeamFile, check, opened
 from tasks_app.services.team_tables import BY_NAME, TABLES, TEAM, TRANSCRIPTS, Table
 
+logger = logging.getLogger(__name__)
 BATCH = 500
 PROJECT_KEY = "tasks_app.runners.claude.places.project_key"
 """Loaded only when it is wanted: the SDK takes two seconds."""
@@ -47,6 +49,7 @@ class Arrival:
     ids: Mapping[str, str]
     keys: dict[str, list[int]] = field(default_factory=dict)  # table → primary key by place in the file
     waits: dict[str, str] = field(default_factory=dict)  # run → request that another run has asked for both
+    left_out: list[str] = field(default_factory=list)  # tasks with metadata that only Crewdesk may write, and did not
 
 
 def load(file: IO[bytes], *, name: str = "", user_id: int | None, actor: str, same: bool = False, access: bool = False) -> Team:
@@ -121,7 +124,10 @@ def _write(found: TeamFile, slug: str, name: str, ids: Mapping[str, str], *, use
     _transcripts(found, arrival, import_string(PROJECT_KEY)(workspace))
     for run in Run.objects.filter(team=arrival.team, status=RunStatus.PENDING.value, cost_due=True):
         usage.note_unreported_cost(run)
-    data: Mapping[str, Any] = {"name": found.manifest.team, "exported_at": found.manifest.exported_at}
+    left_out = one_line(", ".join(arrival.left_out), 1_000)
+    if left_out:
+        logger.warning("%s was imported without metadata that Crewdesk cannot have written, of %s", slug, left_out)
+    data = {"name": found.manifest.team, "exported_at": found.manifest.exported_at, "left_out": left_out}
     events.append(arrival.team.pk, EventKind.TEAM_IMPORTED, actor=actor, keys=(keys.TEAMS,), data=data)
     return Team.objects.get(pk=arrival.team.pk)
 
@@ -196,6 +202,8 @@ def _object(table: Table, row: Row, arrival: Arrival) -> Any:
             values[column] = _ref(table, column, value, arrival)
         else:
             values[column] = renaming.in_value(value, arrival.change, getattr(wanted, "max_length", None))
+    if table.name == "tasks":
+        values["metadata"] = _believed(values, row, arrival)
     if table.name == "decisions":
         values |= _asked(values, row, arrival)
     if table.name == "checkpoints":
@@ -207,6 +215,14 @@ def _object(table: Table, row: Row, arrival: Arrival) -> Any:
     if any(f.attname == "team_id" for f in table.model._meta.concrete_fields):
         values["team_id"] = arrival.team.pk
     return table.model(**values)
+
+
+def _believed(values: Row, row: Row, arrival: Arrival) -> Row:
+    """What an agent could set before it was reserved must not keep a team from coming back, and decides on nothing here."""
+    reviews = row["review_of_id"] is not None
+    if task_marks.odd(values["metadata"], reviews=reviews):
+        arrival.left_out.append(f"T-{row['number']}")
+    return task_marks.believed(values["metadata"], reviews=reviews)
 
 
 def _asked(values: Row, row: Row, arrival: Arrival) -> Row:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from tasks_app.domain import json_schema, renaming, task_marks
+from tasks_app.domain import json_schema, renaming
 from tasks_app.domain.errors import TooLarge
 from tasks_app.domain.team_file import (
     BLOB,
@@ -168,7 +168,6 @@ def check(file: TeamFile) -> dict[str, set[str]]:
     if counts["team"] != 1:
         raise refuse("It must have one row.", path=ROWS.format("team"))
     _references(file, names, counts)
-    _marks(file)
     _log(file)
     _blobs(file)
     _schemas(file)
@@ -186,15 +185,6 @@ def _references(file: TeamFile, names: dict[str, set[str]], counts: dict[str, in
                 if not (value in names[other] if isinstance(value, str) else place and not names[other]):
                     words = f"It names no row of {other}."
                     raise refuse(words, path=f"{ROWS.format(table.name)}: {column}", line=number)
-
-
-def _marks(file: TeamFile) -> None:
-    """What Crewdesk keeps in a task's metadata decides on reviews and splitting: it is as Crewdesk writes it, or not there."""
-    tasks = next(table for table in TABLES if table.name == "tasks")
-    for number, row in file.rows(tasks):
-        if key := task_marks.odd(row["metadata"], reviews=row["review_of_id"] is not None):
-            words = f"“{key}” is not as Crewdesk keeps it."
-            raise refuse(words, path=f"{ROWS.format(tasks.name)}: metadata.{key}", line=number)
 
 
 def _log(file: TeamFile) -> None:

@@ -78,6 +78,19 @@ def test_a_verdict_that_accepts_completes_the_task_with_both_evidences(crew):
     assert not cards.one(task.pk).in_review
 
 
+@pytest.mark.parametrize("odd", [{}, {"review": {"attempt": 1, "verdict": "accept"}}])
+@pytest.mark.parametrize("verdict", ["accept", "send_back"])
+def test_a_review_whose_record_is_lost_can_send_back_and_proves_nothing(crew, odd, verdict):
+    Task.objects.filter(pk=reported(crew).pk).update(metadata=odd)
+    judge(verdict, "The title is missing.")
+    task = crew.task()
+    assert (task.status, task.evidence) == ("pending" if verdict == "accept" else "in_progress", {})
+    if verdict == "send_back":
+        assert Run.objects.filter(task=task).latest("attempt").guidance == "Sent back by builder-2: The title is missing."
+    else:
+        assert "Nobody knows any more what its review T-2 was to judge." in Event.objects.get(kind="task.released").data["detail"]
+
+
 def test_work_that_is_sent_back_is_done_again_by_its_author_with_the_comments(crew):
     reported(crew)
     judge("send_back", "The title is missing.")

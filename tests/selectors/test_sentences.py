@@ -17,6 +17,7 @@ AT = dt.datetime(2026, 3, 1, 10, 20, 30, tzinfo=dt.UTC)
 IDS = {"run": "a7k20xq9f", "decision": "d1k9x0a2b"}
 DATA: dict[EventKind, dict[str, Any]] = {
     EventKind.TEAM_STARTED: {"name": "Billing", "tasks": 5, "agents": 1, "rehearsal": True},
+    EventKind.TEAM_IMPORTED: {"name": "Billing", "exported_at": "2026-03-01T10:20:30+00:00", "left_out": "T-3, T-7"},
     EventKind.TASK_CREATED: {"title": "Payment API", "depends_on": [17, 18]},
     EventKind.TASK_EDITED: {"fields": ["budget_usd", "depends_on", "assignee_id"]},
     EventKind.TASK_CLAIMED: {"agent": "ada", "run": "a7k20xq9f", "attempt": 2},

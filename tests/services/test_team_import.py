@@ -180,8 +180,6 @@ def manifest(**values):
         (edit("tasks", 0, title="x" * 201), "at most 200"),
         (edit("tasks", 0, status="done"), "line 1: rows/tasks.jsonl: status"),
         (edit("tasks", 0, assignee_id=77), "line 1: rows/tasks.jsonl: assignee_id: It names no row of agents"),
-        (edit("tasks", 0, metadata={"review": {"verdict": "accept"}}), "line 1: rows/tasks.jsonl: metadata.review: “review”"),
-        (edit("tasks", 1, metadata={"split_of": "T-1", "split_depth": -9}), "line 2: rows/tasks.jsonl: metadata.split_depth"),
         (edit("tasks", 0, unheard_of=1), "unheard_of: This Crewdesk knows no such column"),
         (edit("runs", 0, status="running"), "line 1: rows/runs.jsonl: status"),
         (edit("runs", 0, agent_id=True), "agent_id"),
