@@ -4,6 +4,7 @@ As `tini`, of which agents, who run as the same user, could read the environment
 library only; runs as `python -S -m tasks_app.first_process COMMAND…`.
 """
 
+import contextlib
 import os
 import signal
 import sys
@@ -35,6 +36,7 @@ def main(command: Sequence[str]) -> int:
 
 def _become(command: Sequence[str]) -> None:
     """Does not return."""
+    _lead_a_group()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED)
     try:
         os.execvp(command[0], list(command))  # noqa: S606 - that is what it is for
@@ -42,6 +44,17 @@ def _become(command: Sequence[str]) -> None:
         sys.stderr.write(f"{command[0]}: {error.strerror}\n")
     finally:
         os._exit(NOT_FOUND)
+
+
+def _lead_a_group() -> None:
+    """What a terminal sends (Ctrl-C) would come twice: to each process of its foreground group, and passed on."""
+    before = os.getpgrp()
+    os.setpgid(0, 0)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTTOU])  # else it would stop whoever takes the foreground from outside it
+    with contextlib.suppress(OSError):  # no terminal
+        if os.tcgetpgrp(0) == before:
+            os.tcsetpgrp(0, os.getpgrp())
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTTOU])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The first process of the worker's container, in a namespace of processes of its own where the tests may make one."""
 
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -37,6 +38,42 @@ def test_a_signal_reaches_the_command(number: signal.Signals) -> None:
         process.send_signal(number)
         assert process.stdout.readline() == "got\n"
         assert process.wait(timeout=10) == 3
+
+
+COUNTS = """
+import os, signal, time
+got = []
+signal.signal(signal.SIGINT, lambda *_: got.append(1))
+print("ready", os.getpgrp() == os.getpid() == os.tcgetpgrp(1), flush=True)
+end = time.monotonic() + 10
+while not got and time.monotonic() < end:
+    time.sleep(0.02)
+time.sleep(0.5)
+print("SIGINTs:", len(got), flush=True)
+"""
+
+
+@pytest.mark.parametrize("stdin", ["terminal", "nothing"])
+def test_ctrl_c_in_a_terminal_comes_once(stdin: str) -> None:
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(ROOT)
+        if stdin == "nothing":
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.execv(sys.executable, [*INIT, sys.executable, "-c", COUNTS])
+    said = b""
+    try:
+        while b"SIGINTs" not in said:
+            said += os.read(terminal, 1000)
+            if b"ready" in said and b"^C" not in said:
+                os.write(terminal, b"\x03")
+                said += b"^C"
+    finally:
+        os.close(terminal)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    assert f"ready {stdin == 'terminal'}".encode() in said
+    assert b"SIGINTs: 1" in said
 
 
 @root
