@@ -7,13 +7,17 @@ from anybody, the header would give a guesser a new address for each guess.
 import asyncio
 import contextlib
 import ipaddress
+import re
 import time
 from collections.abc import Iterable
+from typing import Final
 
 from dashboard.underway import Application, Receive, Scope, Send
 
 KEPT_S = 10.0
 """A name is resolved again after so long: a container that is replaced may come back under another address."""
+
+WITH_PORT: Final = re.compile(r"\A(?:\[([^\]]*)\](?::\d{1,5})?|([^:]*):\d{1,5})\Z", re.ASCII)
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -30,8 +34,9 @@ class Forwarded:
         parsed = {word: _network(word) for word in proxies}
         self._fixed = [network for network in parsed.values() if network is not None]
         self._names = [word for word, network in parsed.items() if network is None]
-        self._resolved: set[Address] = set()
-        self._resolved_at = -KEPT_S
+        self._resolved: dict[str, frozenset[Address]] = {}
+        self._asked_at: float | None = None
+        self._asking = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -47,10 +52,20 @@ class Forwarded:
     async def _is_proxy(self, peer: Address) -> bool:
         if any(peer in network for network in self._fixed):
             return True
-        if self._names and time.monotonic() - self._resolved_at > KEPT_S:
-            self._resolved_at = time.monotonic()
-            self._resolved = {address for name in self._names for address in await _resolve(name)}
-        return peer in self._resolved
+        if self._names and self._is_due() and (not self._resolved or not self._asking.locked()):
+            async with self._asking:  # where nothing is known, whoever comes meanwhile waits for it, too
+                if self._is_due():
+                    await self._look_up()
+        return any(peer in found for found in self._resolved.values())
+
+    def _is_due(self) -> bool:
+        return self._asked_at is None or time.monotonic() - self._asked_at > KEPT_S
+
+    async def _look_up(self) -> None:
+        found = {name: frozenset(await _resolve(name)) for name in self._names}
+        # where none is found the name server may be away for a moment: what was known stays
+        self._resolved |= {name: addresses for name, addresses in found.items() if addresses}
+        self._asked_at = time.monotonic()
 
 
 def _network(word: str) -> Network | None:
@@ -61,8 +76,9 @@ def _network(word: str) -> Network | None:
 
 
 def _address(text: str) -> Address | None:
+    """Some proxies write the port with it: `192.0.2.7:51234`, `[2001:db8::7]:443`."""
     try:
-        found = ipaddress.ip_address(text.strip())
+        found = ipaddress.ip_address(WITH_PORT.sub(r"\1\2", text.strip()))
     except ValueError:
         return None
     return getattr(found, "ipv4_mapped", None) or found

@@ -1,5 +1,7 @@
 """Whose address counts where a proxy stands in front: the person's, as the proxy of the settings says it, and nobody else."""
 
+import asyncio
+import ipaddress
 import re
 import shutil
 import socket
@@ -40,6 +42,12 @@ async def client_of(proxies: list[str], peer: Any, *headers: str) -> Any:
         (["localhost", "no-such-name.invalid"], "10.0.0.2", ["192.0.2.7"], "10.0.0.2"),
         (["10.0.0.2"], "10.0.0.2", ["198.51.100.1, 192.0.2.7"], "192.0.2.7"),
         (["10.0.0.2"], "10.0.0.2", ["198.51.100.1", "192.0.2.7"], "192.0.2.7"),
+        (["10.0.0.2"], "10.0.0.2", ["192.0.2.7:51234"], "192.0.2.7"),
+        (["10.0.0.2"], "10.0.0.2", ["198.51.100.1:1, [2001:db8::7]:443"], "2001:db8::7"),
+        (["10.0.0.2"], "10.0.0.2", ["[2001:db8::7]"], "2001:db8::7"),
+        (["10.0.0.2"], "10.0.0.2", ["2001:db8::7:443"], "2001:db8::7:443"),
+        (["10.0.0.2"], "10.0.0.2", ["[]:443"], "10.0.0.2"),
+        (["10.0.0.2"], "10.0.0.2", ["192.0.2.7:"], "10.0.0.2"),
         (["10.0.0.2"], "10.0.0.2", ["nonsense"], "10.0.0.2"),
         (["10.0.0.2"], "10.0.0.2", [], "10.0.0.2"),
     ],
@@ -50,6 +58,73 @@ async def test_the_header_is_believed_from_the_proxy_alone(proxies: Any, peer: s
 
 async def test_who_comes_by_a_unix_socket_has_no_address_and_is_no_proxy() -> None:
     assert await client_of(["10.0.0.2"], None, "192.0.2.7") is None
+
+
+class Behind:
+    """Requests of one person by a proxy whose name is looked up; `who` are the addresses that counted."""
+
+    def __init__(self, *names: str) -> None:
+        self.who: list[str] = []
+        self.looked_up = 0
+        self.there: dict[str, str] = {"proxy": "10.0.0.2"}
+        self.slow = asyncio.Event()
+        self.slow.set()
+        self.served = forwarded.Forwarded(self._application, names)
+
+    async def _application(self, scope: Any, receive: Any, send: Any) -> None:
+        self.who.append(scope["client"][0])
+
+    async def resolve(self, name: str) -> Any:
+        self.looked_up += 1
+        await self.slow.wait()
+        found = self.there.get(name)
+        return [ipaddress.ip_address(found)] if found else []
+
+    async def ask(self, peer: str = "10.0.0.2") -> str:
+        scope = {"client": [peer, 1], "headers": [(b"x-forwarded-for", b"192.0.2.7")]}
+        await self.served(scope, None, None)  # type: ignore[arg-type]
+        return self.who[-1]
+
+
+@pytest.fixture
+def behind(monkeypatch: pytest.MonkeyPatch) -> Behind:
+    one = Behind("proxy", "other")
+    monkeypatch.setattr(forwarded, "_resolve", one.resolve)
+    return one
+
+
+async def test_who_comes_during_the_first_look_up_waits_for_it(behind: Behind) -> None:
+    behind.slow.clear()
+    async with asyncio.TaskGroup() as together:
+        for _ in range(4):
+            together.create_task(behind.ask())
+        await asyncio.sleep(0.05)
+        assert behind.who == []
+        behind.slow.set()
+    assert behind.who == ["192.0.2.7"] * 4
+    assert behind.looked_up == 2, "each name once"
+
+
+async def test_a_proxy_stays_known_while_its_name_is_not_found_and_is_known_by_its_new_address(
+    behind: Behind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert await behind.ask() == "192.0.2.7"
+    monkeypatch.setattr(forwarded, "KEPT_S", -1.0)
+    behind.there = {"other": "10.0.0.9"}
+    assert [await behind.ask(), await behind.ask("10.0.0.9")] == ["192.0.2.7"] * 2
+    behind.there = {"proxy": "10.0.0.3"}
+    assert [await behind.ask("10.0.0.3"), await behind.ask("10.0.0.2")] == ["192.0.2.7", "10.0.0.2"]
+
+
+async def test_nobody_waits_while_what_is_known_is_looked_up_again(behind: Behind, monkeypatch: pytest.MonkeyPatch) -> None:
+    await behind.ask()
+    monkeypatch.setattr(forwarded, "KEPT_S", -1.0)
+    behind.slow.clear()
+    waits = asyncio.create_task(behind.ask())
+    await asyncio.sleep(0.05)
+    assert await asyncio.wait_for(behind.ask(), 5) == "192.0.2.7"
+    behind.slow.set()
+    await waits
 
 
 @pytest.fixture(params=["127.0.0.1", ""])
