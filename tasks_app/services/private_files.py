@@ -22,7 +22,8 @@ def make_folder(files: Any, folder: str) -> None:
         os.makedirs(os.path.dirname(folder), exist_ok=True)
         with contextlib.suppress(FileExistsError):  # another worker was faster
             os.mkdir(folder, FOLDER)
-            os.chmod(folder, FOLDER)  # the umask may have taken from it
+            with _as_the_mount_has_it():
+                os.chmod(folder, FOLDER)  # the umask may have taken from it
 
 
 def begin(files: Any, path: str) -> None:
@@ -30,9 +31,15 @@ def begin(files: Any, path: str) -> None:
     if isinstance(files, LocalFileSystem):
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE)
         try:
-            os.fchmod(descriptor, FILE)
+            with _as_the_mount_has_it():
+                os.fchmod(descriptor, FILE)
         finally:
             os.close(descriptor)
+
+
+def _as_the_mount_has_it() -> contextlib.AbstractContextManager[None]:
+    """A share (CIFS, vfat) may belong to another user and has the modes of its mount: whoever mounts it decides who reads it."""
+    return contextlib.suppress(PermissionError)
 
 
 def close_to_others(files: Any, paths: Iterable[str]) -> None:

@@ -76,6 +76,18 @@ def test_backups_of_an_older_version_are_closed_and_a_folder_that_was_there_stay
     assert mode(kept / "theirs.zip") == 0o644
 
 
+def test_a_share_with_modes_of_its_own_takes_backups(crew, monkeypatch):
+    def refuse(*args, **words):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(backups, "try_out", lambda local: [])
+    monkeypatch.setattr(os, "chmod", refuse)
+    monkeypatch.setattr(os, "fchmod", refuse)
+    made = [backups.take() for _ in range(2)]
+    assert [one.error for one in made] == ["", ""]
+    assert set(backups.names()) == {one.name for one in made}
+
+
 def mode(path):
     return stat.S_IMODE(os.stat(path).st_mode)
 
