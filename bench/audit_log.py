@@ -60,7 +60,7 @@ class Walk:
 
     def __post_init__(self) -> None:
         self._runs = {run.pk: run for run in Run.objects.filter(team=self.team).select_related("task", "agent")}
-        self._numbers = dict(Task.objects.filter(team=self.team).values_list("pk", "number"))
+        self._numbers = set(Task.objects.filter(team=self.team).values_list("number", flat=True))
         self._choices = dict(Decision.objects.filter(team=self.team).values_list("pk", "choice"))
         asks = Decision.objects.filter(team=self.team, run__isnull=False).values_list("pk", "run_id", "kind", "ask_key")
         self._asks = {pk: ask for pk, *ask in asks}
@@ -99,7 +99,7 @@ class Walk:
         number = event.task_number
         if number is None:
             return
-        if number not in self._numbers.values():
+        if number not in self._numbers:
             yield f"{event.kind} tells of T-{number}, which is not there"
         was = self.tasks[number]
         if event.kind == Kind.TASK_COMPLETED.value:
@@ -111,7 +111,7 @@ class Walk:
         elif event.kind == Kind.TASK_CLAIMED.value:
             if was not in (WAITS, UNKNOWN):
                 yield f"T-{number} was claimed while {was}"
-            if not self.imported and (late := sorted(n for n in self._needs[number] if self.tasks[n] not in (DONE, UNKNOWN))):
+            if late := sorted(n for n in self._needs[number] if self.tasks[n] not in (DONE, UNKNOWN)):
                 yield f"T-{number} was given out before {', '.join(f'T-{n}' for n in late)} was completed"
             self.tasks[number] = OPEN
         elif event.kind == Kind.TASK_CANCELLED.value:
@@ -125,9 +125,8 @@ class Walk:
             self._note_needs(number, event.data)
 
     def _note_needs(self, number: int, data: dict[str, Any]) -> None:
-        made = {self._numbers[pk] for pk in data.get("depends_on", ()) if pk in self._numbers}
         more, fewer = ({int(label.partition("-")[2]) for label in data.get(name, ())} for name in ("waits_for", "waits_no_more"))
-        self._needs[number] = (self._needs[number] | made | more) - fewer
+        self._needs[number] = (self._needs[number] | more) - fewer
 
     def _may_be_done(self, number: int, actor: str) -> bool:
         """An agent's task is done by a run of its own; people, and a lead agent for them, may accept what is there."""

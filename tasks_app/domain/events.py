@@ -82,7 +82,7 @@ EVENT_DATA: dict[EventKind, str] = {
     EventKind.TEAM_RESTORED: "",
     EventKind.TEAM_DECIDES: "the settings that changed",
     EventKind.TEAM_IMPORTED: "name, exported_at, left_out",
-    EventKind.TASK_CREATED: "title, depends_on",
+    EventKind.TASK_CREATED: "title, waits_for",
     EventKind.TASK_EDITED: "fields, waits_for, waits_no_more",
     EventKind.TASK_SPLIT: "parts",
     EventKind.TASK_CLAIMED: "agent, run, attempt",

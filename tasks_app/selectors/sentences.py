@@ -40,8 +40,13 @@ def _team_imported(entry: Entry) -> Said:
 
 
 def _task_created(entry: Entry) -> Said:
-    needs = len(entry.data.get("depends_on") or ())
-    return say("{who} added {task}{after}", after=f", to start after {count(needs, 'other task')}" if needs else "")
+    needs = _labels(entry, "waits_for")
+    return say("{who} added {task}{after}", after=f", to start after {needs}" if needs else "")
+
+
+def _labels(entry: Entry, key: str) -> str:
+    found = entry.data.get(key)
+    return ", ".join(str(one) for one in found) if isinstance(found, list) else ""
 
 
 FIELDS: Mapping[str, str] = {
@@ -60,8 +65,8 @@ FIELDS: Mapping[str, str] = {
 
 def _task_edited(entry: Entry) -> Said:
     for key, how in (("waits_for", "wait for"), ("waits_no_more", "no longer wait for")):
-        if others := entry.data.get(key):
-            return say(f"{{who}} let {{task}} {how} {{others}}", others=", ".join(str(one) for one in others))
+        if others := _labels(entry, key):
+            return say(f"{{who}} let {{task}} {how} {{others}}", others=others)
     fields = [str(name).removesuffix("_id") for name in entry.data.get("fields") or ()]
     words = dict.fromkeys(FIELDS.get(name, f"its {name.replace('_', ' ')}") for name in fields)
     return told("{who} changed {task}", ", ".join(words))

@@ -99,7 +99,8 @@ def create(team_id: int, draft: Draft, *, actor: str, marks: Mapping[str, Any] |
         created_at=timezone.now(),
     )
     Dependency.objects.bulk_create([Dependency(task=task, needs_id=pk) for pk in needs])
-    append_event(EventKind.TASK_CREATED, task, actor=actor, data={"title": task.title, "depends_on": needs}, order=True)
+    data = {"title": task.title, "waits_for": list(needs.values())}
+    append_event(EventKind.TASK_CREATED, task, actor=actor, data=data, order=True)
     return task
 
 
@@ -137,12 +138,14 @@ def must_have_someone(team_id: int, draft: Draft) -> None:
         raise Invalid(f"Nobody in this team has the role “{cut(clean(draft.role), 60)}”. There are: {there}.", field="role")
 
 
-def _needed(team_id: int, given: Iterable[int]) -> list[int]:
+def _needed(team_id: int, given: Iterable[int]) -> dict[int, str]:
+    """Return primary key → label: a log that travels knows tasks by their labels."""
     wanted = set(given)
-    known = set(Task.objects.filter(team_id=team_id, pk__in=wanted).values_list("pk", flat=True))
-    if missing := wanted - known:
+    found = Task.objects.filter(team_id=team_id, pk__in=wanted).order_by("number").values_list("pk", "number")
+    known = {pk: f"T-{number}" for pk, number in found}
+    if missing := wanted - known.keys():
         raise Invalid(f"{len(missing)} of the dependencies are not tasks of this team.", field="depends_on")
-    return sorted(wanted)
+    return known
 
 
 def append_event(

@@ -18,7 +18,7 @@ IDS = {"run": "a7k20xq9f", "decision": "d1k9x0a2b"}
 DATA: dict[EventKind, dict[str, Any]] = {
     EventKind.TEAM_STARTED: {"name": "Billing", "tasks": 5, "agents": 1, "rehearsal": True},
     EventKind.TEAM_IMPORTED: {"name": "Billing", "exported_at": "2026-03-01T10:20:30+00:00", "left_out": "T-3, T-7"},
-    EventKind.TASK_CREATED: {"title": "Payment API", "depends_on": [17, 18]},
+    EventKind.TASK_CREATED: {"title": "Payment API", "waits_for": ["T-1", "T-2"]},
     EventKind.TASK_EDITED: {"fields": ["budget_usd", "depends_on", "assignee_id"]},
     EventKind.TASK_CLAIMED: {"agent": "ada", "run": "a7k20xq9f", "attempt": 2},
     EventKind.TASK_COMPLETED: {"by": "ada", "evidence": {"Tests pass": "12 passed"}, "while_blocked_by": ""},
@@ -93,6 +93,13 @@ def test_every_kind_is_told_when_nothing_else_is_known(kind: EventKind) -> None:
 @pytest.mark.parametrize(
     ("kind", "changes", "words"),
     [
+        (
+            EventKind.TASK_CREATED,
+            {"data": {"title": "Payment API", "waits_for": ["T-1", "T-2"]}},
+            "Lead added T-3 Payment API, to start after T-1, T-2",
+        ),
+        (EventKind.TASK_CREATED, {"data": {"title": "x", "depends_on": [17, 18]}}, "Lead added T-3 Payment API"),
+        (EventKind.TASK_CREATED, {"data": {"title": "x", "waits_for": 17}}, "Lead added T-3 Payment API"),
         (EventKind.TASK_CLAIMED, {"data": {"attempt": 2}}, "ada took T-3 Payment API (attempt 2 of 3)"),
         (
             EventKind.TASK_RELEASED,

@@ -16,7 +16,7 @@ from tasks_app.models import Agent, Checkpoint, ContextChunk, Decision, Event, M
 from tasks_app.selectors.checkpoints import mark
 from tasks_app.services import actions, checkpoints, claims, context, snapshots, team_export, team_tables, workspaces
 from tests.services import team_files, world
-from tests.services.team_files import changed, export, full, load, rows
+from tests.services.team_files import changed, edit, export, full, load, rows
 
 pytestmark = [pytest.mark.django_db, pytest.mark.files]
 
@@ -149,16 +149,6 @@ def test_a_request_from_a_file_is_shown_as_any_other(crew):
     found = load(file, "Copy").decisions.get()
     assert found.payload == {"problem": "a ⟨U+202E⟩ b", "options": [{"label": "x⟨U+200B⟩"}]}
     assert (found.title, found.payload_hash) == ("a ⟨U+202E⟩⟨U+001B⟩[8m", payload_hash(found.payload))
-
-
-def edit(table, place, **values):
-    def change(members):
-        name = f"rows/{table}.jsonl"
-        found = [json.loads(line) for line in members[name].splitlines()]
-        found[place] |= values
-        members[name] = b"".join(json.dumps(row).encode() + b"\n" for row in found)
-
-    return change
 
 
 def drop(name):

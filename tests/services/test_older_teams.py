@@ -1,4 +1,4 @@
-"""What an agent could write in the place of Crewdesk's own metadata, before it was reserved: it stops and decides nothing."""
+"""What a version before this one left in a team: it stops no backup and no import, and decides nothing."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tasks_app.domain.errors import Invalid
 from tasks_app.models import Event, Task
 from tasks_app.selectors import journal, sentences
 from tasks_app.services import backups, task_edits
-from tests.services.team_files import export, full, load
+from tests.services.team_files import changed, edit, export, full, load, rows
 
 pytestmark = [pytest.mark.django_db, pytest.mark.files]
 ODD = {"review": "wanted by ann", "split_of": "T-1", "split_depth": -50}
@@ -67,3 +67,16 @@ def test_what_crewdesk_has_written_stays(crew, key):
         task_edits.edit(crew.tasks[1].pk, actor="agent:ada", metadata={key: None})
     crew.tasks[1].refresh_from_db()
     assert crew.tasks[1].metadata == marks
+
+
+def test_the_log_names_tasks_as_the_copy_does_and_one_of_an_older_version_says_nothing_of_its_keys(crew):
+    def made_of(file, name):
+        team = load(file, name)
+        return [sentences.text(one) for one in journal.entries(team.pk, after=0) if one.kind == "task.created"]
+
+    first, second = (row for row in rows(export(crew.team), "events") if row["kind"] == "task.created")
+    assert (first["data"]["waits_for"], second["data"]["waits_for"]) == ([], ["T-1"])
+    assert made_of(export(crew.team), "Copy")[1].endswith("T-2 Check, to start after T-1")
+    older = {"title": "Check", "depends_on": [crew.tasks[0].pk]}
+    file = changed(export(crew.team), edit("events", second["seq"] - 1, data=older))
+    assert made_of(file, "Older")[1].endswith("T-2 Check")
