@@ -37,6 +37,8 @@ def main(command: Sequence[str]) -> int:
 def _become(command: Sequence[str]) -> None:
     """Does not return."""
     _lead_a_group()
+    for number in PASSED:
+        signal.signal(number, signal.SIG_DFL)  # what was ignored before would be for ever, whatever the command wants
     signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED)
     try:
         os.execvp(command[0], list(command))  # noqa: S606 - that is what it is for

@@ -29,10 +29,15 @@ def test_a_command_that_is_not_there_is_said() -> None:
     assert started("no-such-command").wait(timeout=10) == 127
 
 
+IGNORING = ("sh", "-c", "trap '' INT TERM; exec \"$@\"", "sh")
+
+
+@pytest.mark.parametrize("before", [(), IGNORING], ids=["", "that was ignored before"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_reaches_the_command(number: signal.Signals) -> None:
+def test_a_signal_reaches_the_command(number: signal.Signals, before: tuple[str, ...]) -> None:
     name = number.name.removeprefix("SIG")
-    with started("sh", "-c", f"trap 'echo got; exit 3' {name}; echo ready; while :; do sleep 0.05; done") as process:
+    script = f"trap 'echo got; exit 3' {name}; echo ready; for i in $(seq 200); do sleep 0.05; done"
+    with started("sh", "-c", script, before=before) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)
@@ -53,6 +58,13 @@ print("SIGINTs:", len(got), flush=True)
 """
 
 
+def lines_to(terminal: int, words: bytes) -> bytes:
+    said = b""
+    while words not in said or not said.endswith(b"\n"):
+        said += os.read(terminal, 1000)
+    return said
+
+
 @pytest.mark.parametrize("stdin", ["terminal", "nothing"])
 def test_ctrl_c_in_a_terminal_comes_once(stdin: str) -> None:
     pid, terminal = pty.fork()
@@ -61,19 +73,16 @@ def test_ctrl_c_in_a_terminal_comes_once(stdin: str) -> None:
         if stdin == "nothing":
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.execv(sys.executable, [*INIT, sys.executable, "-c", COUNTS])
-    said = b""
     try:
-        while b"SIGINTs" not in said:
-            said += os.read(terminal, 1000)
-            if b"ready" in said and b"^C" not in said:
-                os.write(terminal, b"\x03")
-                said += b"^C"
+        ready = lines_to(terminal, b"ready")
+        os.write(terminal, b"\x03")
+        counted = lines_to(terminal, b"SIGINTs")
     finally:
         os.close(terminal)
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-    assert f"ready {stdin == 'terminal'}".encode() in said
-    assert b"SIGINTs: 1" in said
+    assert f"ready {stdin == 'terminal'}".encode() in ready
+    assert b"SIGINTs: 1" in counted
 
 
 @root
@@ -92,7 +101,7 @@ def test_as_the_first_process_it_leaves_no_zombie_and_shows_nobody_its_environme
 
 @root
 def test_a_signal_to_the_first_process_ends_the_command() -> None:
-    script = "trap 'exit 5' TERM; echo ready; while :; do sleep 0.05; done"
+    script = "trap 'exit 5' TERM; echo ready; for i in $(seq 200); do sleep 0.05; done"
     with started("sh", "-c", script, before=tuple(FIRST)) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
