@@ -17,12 +17,19 @@ IMPORTS = ("/teams/import/file/", "/api/teams/import")
 """The addresses that take the file of a team."""
 FLAG = "crewdesk.too_large"
 """In the scope of a request whose body was counted to be too large: what there was of it has been dropped."""
+UNITS = ((2**20, "MB"), (2**10, "kB"))
 NOTHING = {"type": "http.request", "body": b"", "more_body": False}
 
 
 def most(path: str) -> int:
     """Return how many bytes a request to this address may bring."""
     return settings.IMPORT_MB * 2**20 if path in IMPORTS else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+
+
+def too_much(limit: int) -> str:
+    """Return the sentence that says how many bytes can be sent at once."""
+    unit, name = next(((unit, name) for unit, name in UNITS if limit >= unit), (1, "bytes"))
+    return f"At most {limit // unit:,} {name} can be sent at once."
 
 
 def declared(scope: Scope) -> int:
@@ -72,7 +79,7 @@ class TooLargeMiddleware:
         said = str(request.META.get("CONTENT_LENGTH") or "")
         if not (getattr(request, "scope", {}).get(FLAG) or (said.isdigit() and int(said) > limit)):
             return self.get_response(request)
-        words = f"At most {limit / 2**20:.3g} MB can be sent at once. Make it smaller and try again."
+        words = f"{too_much(limit)} Make it smaller and try again."
         if request.path.startswith("/api/"):
             return JsonResponse({"error": {"code": "too_large", "message": words, "field": "", "problems": []}}, status=413)
         return errors.page(request, 413, message=words)

@@ -11,6 +11,7 @@ from ninja.errors import ValidationError
 from pydantic import ConfigDict
 
 from dashboard.access import Viewer, team_at, viewer_for
+from dashboard.uploads import too_much
 from dashboard.views.errors import NO_DATABASE_WORDS, RETRY_S
 from tasks_app.domain.errors import DomainError, Invalid, TooLarge, Unavailable
 
@@ -64,8 +65,8 @@ def install_errors(api: NinjaAPI) -> None:
 
     @api.exception_handler(RequestDataTooBig)
     def _too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
-        most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 2**20
-        return api.create_response(request, problem_answer(TooLarge(f"At most {most} MB can be sent at once.")), status=413)
+        words = too_much(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+        return api.create_response(request, problem_answer(TooLarge(words)), status=413)
 
     @api.exception_handler(OperationalError)
     @api.exception_handler(InterfaceError)

@@ -6,11 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
+from urllib.parse import unquote
 
 from django import template
 from django.utils.safestring import SafeString, mark_safe
 
-from dashboard.templatetags.crew_text import Call, DiffLine, call_of, safe_markdown
+from dashboard.templatetags.crew_text import Call, DiffLine, call_of, markup, safe_markdown
 from tasks_app.domain import asked
 from tasks_app.domain.text import clean
 
@@ -105,11 +106,28 @@ def formatted(text: object) -> Formatted:
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _TAG: Final = re.compile(r"<[^>]*>")
-_MARKUP: Final = re.compile(  # words of Markdown itself: the number of an item, the language of a block of code
-    r"(?m)^[ \t>]*(?:[-*+][ \t]+)*\d{1,9}[.)](?=[ \t]|$)|^[ \t>]*(?:`{3,}|~{3,})[ \t]*[\w+#.-]{1,20}[ \t]*$"
-)
+_ENTITY: Final = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_INTERNATIONAL: Final = re.compile(r"xn--([A-Za-z0-9-]{1,59})")
 
 
 def _hides(written: str, drawn: str) -> int:
-    seen = Counter(_WORD.findall(html.unescape(_TAG.sub(" ", drawn))))
-    return (Counter(_WORD.findall(_MARKUP.sub(" ", written))) - seen).total()
+    shown = _decoded(html.unescape(_TAG.sub(" ", drawn)))
+
+    def meant(entity: re.Match[str]) -> str:
+        found = html.unescape(entity[0])
+        return found if found in shown else entity[0]  # what is not to be seen stays in letters, and is missed
+
+    said = Counter(_WORD.findall(_decoded(_ENTITY.sub(meant, written))))
+    return (said - Counter(_WORD.findall(shown)) - Counter(_WORD.findall(markup(written)))).total()
+
+
+def _decoded(text: str) -> str:
+    """Addresses as people write them, on both sides alike: a page has them encoded."""
+    return _INTERNATIONAL.sub(_label, unquote(text))
+
+
+def _label(found: re.Match[str]) -> str:
+    try:
+        return found[1].encode().decode("punycode")
+    except UnicodeError:
+        return found[0]

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -76,6 +77,15 @@ def safe_markdown(text: str) -> SafeString:
     return mark_safe(  # noqa: S308 - nh3 has let through nothing but TAGS
         nh3.clean(html, tags=TAGS, attributes={"a": {"href"}}, url_schemes=SCHEMES, link_rel="nofollow noopener noreferrer")
     )
+
+
+_LANGUAGE: Final = re.compile(r"[\w+#.-]{1,20}")
+
+
+def markup(text: str) -> str:
+    """Return the words of a text that are Markdown itself: numbers of items, languages of blocks of code. No page shows them."""
+    marks = [token.info.strip() for token in _markdown.parse(text) if token.type in ("list_item_open", "fence")]
+    return " ".join(mark for mark in marks if _LANGUAGE.fullmatch(mark))
 
 
 @register.filter

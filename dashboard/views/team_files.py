@@ -44,5 +44,9 @@ def load(request: HttpRequest) -> HttpResponse:
 
 
 def _render(page: Page, *, name: str = "", problem: DomainError | None = None) -> HttpResponse:
-    context = {"name": name[: team_files.MOST_NAME], "may": team_files.may_import(page.viewer), "most_mb": settings.IMPORT_MB}
+    context = {
+        "name": name[: team_files.MOST_NAME],
+        "may": team_files.may_import(page.viewer),
+        "most_mb": f"{settings.IMPORT_MB:,}",
+    }
     return page.render("pages/team_import.html", context, problem=problem, fields=FIELDS)

@@ -4,6 +4,7 @@ import pytest
 from django.urls import reverse
 from django.utils.html import escape
 
+from dashboard.templatetags.crew_asked import formatted
 from tasks_app.domain.statuses import DecisionKind
 from tests import factories as make
 from tests.dashboard.conftest import html_of, words_of
@@ -111,6 +112,12 @@ HIDING = [
     ("|a|\n|-|\n|b|delete all|\n", "delete all"),
     ("```sh rm -rf everything\nls\n```", "rm -rf everything"),
     ("Read &#x202e;this", "&amp;#x202e;this"),
+    ('[docs](http://a.b "&#100;elete it")', "elete it"),
+    ('[docs](http://a.b "%64elete")', "%64elete"),
+    ('[docs](http://a.b "&copy;")', "&amp;copy;"),
+    ('[docs](http://a.b "x\n10. ```delete-all\nx") x x', "delete-all"),
+    ('[docs](http://a.b "x\n10. x") x x', "10. x"),
+    ("- ```sh rm -rf everything\n  ls\n  ```\n", "rm -rf everything"),
 ]
 
 
@@ -121,6 +128,25 @@ def test_a_plan_that_formatting_shortens_is_shown_as_it_was_written(card, plan, 
     assert "<details open> <summary>As written</summary>" in html
     assert hidden in html.split("As written</summary>", 1)[1]
     assert BIDI not in html
+
+
+SEEN = [
+    "Tom &amp; Jerry &lt;x&gt;&nbsp;&copy; &#65;",
+    "`&copy;` and \\&copy;",
+    "[doc](https://e.org/ü)",
+    "[a](<https://e.org/a b>) [b](https://e.org/%C3%BC?a=1&amp;b=2)",
+    "<https://e.org/ü> ![pic](https://e.org/ü.png)",
+    "[m](https://münchen.de/a) [n](https://xn--mnchen-3ya.de)",
+    "100%25 of %zz and xn--\u00fc",
+    "- ```python\n  x = 1\n  ```\n- b",
+    "1. Do\n\n   ~~~ c++\n   ls\n   ~~~\n2. ```sh\n   ls\n   ```",
+    "> 7) > - ```js\n>    >   x\n>    >   ```",
+]
+
+
+@pytest.mark.parametrize("plan", SEEN)
+def test_a_plan_of_which_all_words_are_seen_raises_no_alarm(plan):
+    assert formatted(plan).hides == 0
 
 
 def test_a_plan_that_is_shown_whole_has_its_text_to_be_opened(card):

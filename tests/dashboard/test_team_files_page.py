@@ -114,6 +114,14 @@ def test_a_file_that_is_too_large_is_413_before_it_is_stored(admin, settings, ur
     assert answer.status_code == 413
 
 
+@pytest.mark.parametrize("url", ["/teams/import/file/", "/api/teams/import"])
+def test_a_limit_of_gigabytes_is_said_in_whole_megabytes(admin, settings, url):
+    settings.IMPORT_MB = 2048
+    answer = admin.post(url, b"x", content_type="application/zip", CONTENT_LENGTH=str(3 * 2**30))
+    assert (answer.status_code, "At most 2,048 MB can be sent at once." in answer.content.decode()) == (413, True)
+    assert "At most 2,048 MB. It is looked at whole" in words_of(admin.get("/teams/import/"))
+
+
 def test_other_forms_take_no_large_files(desk):
     answer = desk.post(reverse("team-create"), {"file": SimpleUploadedFile("plan.yaml", b"x" * (3 * 2**20))})
     assert answer.status_code == 413

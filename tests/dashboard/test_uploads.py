@@ -99,6 +99,21 @@ async def _asked(*bodies: bytes, headers: tuple[tuple[bytes, bytes], ...] = ()) 
     return tuple(found)  # type: ignore[return-value]
 
 
+@pytest.mark.parametrize(
+    ("limit", "says"),
+    [
+        (2**21, "At most 2 MB"),
+        (512 * MIB, "At most 512 MB"),
+        (2048 * MIB, "At most 2,048 MB"),
+        (32 * 1024 * MIB, "At most 32,768 MB"),
+        (MIB - 1, "At most 1,023 kB"),
+        (4, "At most 4 bytes"),
+    ],
+)
+def test_a_limit_is_said_in_figures_that_people_read(limit: int, says: str) -> None:
+    assert uploads.too_much(limit) == f"{says} can be sent at once."
+
+
 async def test_a_server_that_passes_bodies_on_in_parts_is_counted(settings: Any) -> None:
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 4
     assert await _asked(b"ab", b"cd") == (b"abcd", False, "http.disconnect")
