@@ -272,13 +272,14 @@ async def open_page(  # type: ignore[no-untyped-def]
     arg: str = "",
     *,
     since: str = "",
+    heard: str = "",
     session: str = "",
     origin: str | None = None,
     path: str = "/live/",
     **options: Any,
 ):
     """Yield a `Page` connected as the browser of `session` would be."""
-    query = httpx.QueryParams({"page": page, "arg": arg, "since": since})
+    query = httpx.QueryParams({"page": page, "arg": arg, "since": since, "heard": heard})
     headers = {"Cookie": f"crewdesk_session={session}"} if session else {}
     url = f"ws://127.0.0.1:{server.port}{path}?{query}"
     came_from = server.url if origin is None else origin

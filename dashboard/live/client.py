@@ -15,12 +15,13 @@ Send = Callable[[dict[str, object]], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Ticket:
-    """What a page asks for when it connects."""
+    """What a page asks for when it connects: what has changed since one cursor, which requests since another."""
 
     session_key: str
     page: str
     arg: str
     since: str
+    heard: str = ""  # older than `since` where the page was fetched in between; empty: the same
 
 
 class Client:

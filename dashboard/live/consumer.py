@@ -24,7 +24,7 @@ _ARG = re.compile(r"[\w .@+~-]{0,200}")
 
 
 class LiveConsumer(AsyncConsumer):  # type: ignore[misc]
-    """`/live/?page=<page>&arg=<arg>&since=<cursor>`: frames out, `{"ack": "<cursor>"}` in.
+    """`/live/?page=<page>&arg=<arg>&since=<cursor>&heard=<cursor>`: frames out, `{"ack": "<cursor>"}` in.
 
     Closes with the codes of `frames.Close`; before an error code a frame `{"error": "<reason>"}` says why.
     """
@@ -108,10 +108,10 @@ def _ticket(scope: dict[str, Any]) -> Ticket:
         fields = parse_qs(query.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=10)
     except ValueError:
         raise BadFrame("the address has more than 10 fields") from None
-    values = {name: (fields.get(name) or [""])[-1] for name in ("page", "arg", "since")}
+    values = {name: (fields.get(name) or [""])[-1] for name in ("page", "arg", "since", "heard")}
     if not _PAGE.fullmatch(values["page"]):
         raise BadFrame("page: a page's name is missing or malformed")
     if not _ARG.fullmatch(values["arg"]):
         raise BadFrame("arg: at most 200 letters, digits and . _ - @ + ~")
     session = scope.get("cookies", {}).get(settings.SESSION_COOKIE_NAME, "")
-    return Ticket(session, values["page"], values["arg"], values["since"])
+    return Ticket(session, values["page"], values["arg"], values["since"], values["heard"])

@@ -31,7 +31,7 @@ def since(text: str, now: Mapping[int, int], *, most: int) -> Missed:
     then = cursor.decode(text)
     if then is None:
         return Missed(fetch=True)
-    behind = {team: then[team] for team in now if team in then and then[team] < now[team]}
+    behind = _behind(then, now)
     if set(then) != set(now) or any(then[team] > now[team] for team in now):
         return Missed(asked=_asked(behind, now), fetch=True)
     count = sum(now[team] - seq for team, seq in behind.items())
@@ -44,6 +44,15 @@ def since(text: str, now: Mapping[int, int], *, most: int) -> Missed:
             if row.opens:
                 opens[team] = seq
     return Missed(count, frozenset(keys), _asked(opens, now))
+
+
+def asked(text: str, now: Mapping[int, int]) -> tuple[selector.Opened, ...]:
+    """Return the decisions that were opened after the cursor `text` and still wait; none where nobody knows."""
+    return _asked(_behind(cursor.decode(text) or {}, now), now)
+
+
+def _behind(then: Mapping[int, int], now: Mapping[int, int]) -> dict[int, int]:
+    return {team: then[team] for team in now if team in then and then[team] < now[team]}
 
 
 def _asked(behind: Mapping[int, int], now: Mapping[int, int]) -> tuple[selector.Opened, ...]:

@@ -181,7 +181,9 @@ class _Refresh:
             news = News(shown, {}, resync=True)
         else:
             news = self.painter.paint(shown, roots, view.viewer, stale=lambda block: found.touches(block.keys))
-        events = tuple(map(_event, found.asked))[-MOST_EVENTS:]
+        heard = ticket.heard or ticket.since
+        asked = found.asked if heard == ticket.since else missed.asked(heard, now)
+        events = tuple(map(_event, asked))[-MOST_EVENTS:]
         return Admitted(view, shown, replace(news, wait=self._wait(view), events=events), found.count)
 
     def _map(self, view: View, roots: tuple[Block, ...]) -> Shown:

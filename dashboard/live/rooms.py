@@ -8,7 +8,7 @@ from dashboard.live import cursor, frames
 from dashboard.live.client import Client
 from dashboard.live.frames import Close
 from dashboard.live.orders import Admitted, News, Refused, Shown, View
-from dashboard.live.owed import Owed
+from dashboard.live.owed import MOST_EVENTS, Owed
 from dashboard.live.pace import Pace
 
 
@@ -55,14 +55,14 @@ class Rooms:
         if not news:
             return
         news = _sendable(news)
-        at, rest = self._cursor(view), _rest(news)
-        made: dict[tuple[str, str], frames.Shared] = {}  # one text for all pages that stand where the others do
+        at, rest = self._cursor(view), _tail(news)
+        made: dict[tuple[str, str], str] = {}  # one text for all pages that stand where the others do
         for client in room.clients:
             if owed := self.owed.get(client):
                 owed.add(news, owed.cursor if fast else at)
                 continue
             way = (client.cursor, client.cursor if fast else at)
-            text = rest and (made.get(way) or made.setdefault(way, frames.frame(*way, rest)))
+            text = made.get(way) or made.setdefault(way, _text(*way, news, rest))
             self._say(client, news, text, way[1])
         if news.resync:
             room.doubt()
@@ -73,18 +73,15 @@ class Rooms:
         if owed is None:
             return
         news = _sendable(owed.news())
-        rest = _rest(news)
-        self._say(client, news, rest and frames.frame(client.cursor, owed.cursor, rest), owed.cursor)
+        self._say(client, news, _text(client.cursor, owed.cursor, news, _tail(news)), owed.cursor)
         if news.resync:
             self.by_view[self.views[client]].doubt()
 
     def _say(self, client: Client, news: News, text: str, seq: str) -> None:
-        """Send one frame, and where the news want it the word to fetch the page; what finds no credit is owed."""
-        if text and not client.say(text, seq):
+        """Send one frame; what finds no credit is owed."""
+        if not client.say(text, seq):
             self.owed[client] = owed = Owed(seq)
             owed.add(news, seq)
-        elif news.resync and not client.say(frames.resync(seq), seq):
-            self.owed[client] = Owed(seq, fetch=True)
 
     def tick(self, now: float, *, sees: bool) -> None:
         """Send heartbeats to quiet pages, while the hub sees the database; close those that have given no credit for too long."""
@@ -113,8 +110,12 @@ class Rooms:
 
     def move(self, client: Client, answer: Admitted) -> None:
         """Put a page whose viewer's rights have changed into its new room and send what looks different there."""
-        if self.views.get(client) == answer.view:
+        before, owed = self.views.get(client), self.owed.get(client)
+        if before == answer.view:
             return
+        if owed and before and before.team_ids <= answer.view.team_ids:  # else some may be of a team that it sees no more
+            events = (*owed.news().events, *answer.news.events)[-MOST_EVENTS:]
+            answer = replace(answer, news=replace(answer.news, events=events))
         self.out(client)
         self.admit(client, answer)
 
@@ -186,8 +187,9 @@ def _sendable(news: News) -> News:
     return replace(news, html={}, resync=True)
 
 
-def _rest(news: News) -> str:
-    return _tail(news) if news.html or news.events or news.wait is not None else ""
+def _text(prev: str, seq: str, news: News, rest: str) -> str:
+    """Return one frame: the news, or the word to fetch the page. Two would bring HTML that the fetch throws away."""
+    return frames.resync(seq, wait=news.wait, events=news.events) if news.resync else frames.frame(prev, seq, rest)
 
 
 def _tail(news: News, **more: int) -> str:

@@ -25,7 +25,7 @@
 
   // "Sending…" lasts ten seconds at most; a second press within them does nothing.
   // What is sent again, for nobody knows whether it came, keeps its key: the server makes it once.
-  const sending = new Map();
+  const sending = new Map(), once = Symbol(), words = Symbol(); // a text as a name would be that of a field: form.words
   let answered = false, refused = false;
   const say = (form, text) => {
     let status = form.querySelector("[data-answer-status]");
@@ -39,7 +39,7 @@
   const failed = (form, why) => {
     sending.delete(form.dataset.answer);
     if (form.id && !form.dataset.answer) form.dataset.hold = "firm"; // no frame takes the words away; else they come again
-    say(form, form.words = `Not delivered: ${why}. Your text is kept. Try again.`);
+    say(form, form[words] = `Not delivered: ${why}. Your text is kept. Try again.`);
   };
   document.addEventListener("submit", (event) => {
     const form = event.target.closest?.("[data-answer]");
@@ -59,8 +59,8 @@
   document.addEventListener("htmx:config:request", (event) => {
     const form = posted(event);
     if (!form) return;
-    event.detail.ctx.request.headers["Idempotency-Key"] = form.once ??= Math.random();
-    form.words = null;
+    event.detail.ctx.request.headers["Idempotency-Key"] = form[once] ??= Math.random();
+    form[words] = null;
     if (!form.dataset.answer) form.querySelector("[data-answer-status]")?.remove();
   });
   document.addEventListener("htmx:error", (event) => {
@@ -71,7 +71,7 @@
     const form = posted(event), { status } = event.detail.ctx.response, good = status < 400;
     if (!form) return;
     if (status >= 500) return failed(form, "server error");
-    form.once = form.words = null;
+    form[once] = form[words] = null;
     delete form.dataset.hold;
     sending.delete(form.dataset.answer);
     if (form.matches("[data-answer],[data-next]")) [answered, refused] = [good, !good];
@@ -85,9 +85,8 @@
   // After an answer the next heading has the focus.
   let settled;
   document.addEventListener("htmx:after:settle", () => {
-    if (settled) return; // one look for a whole frame
+    if (!settled) queueMicrotask(settle); // one look for a whole frame
     settled = true;
-    queueMicrotask(settle);
   });
   const settle = () => {
     settled = false;
@@ -122,7 +121,7 @@
 
   // A list that keeps its places (live.js) is put in order by a button, shown where that has changed.
   const rows = (list) => [...list.children].filter((one) => one.id);
-  const rank = (row) => (row.matches("[data-rank]") ? row : row.querySelector("[data-rank]"))?.dataset.rank ?? 0;
+  const rank = (row) => row.dataset.rank ?? row.querySelector("[data-rank]")?.dataset.rank ?? 0;
   const sorted = (list) => rows(list).sort((one, other) => rank(one) - rank(other));
   const order = () => {
     for (const list of document.querySelectorAll("[data-sorted]")) {
@@ -162,7 +161,7 @@
   document.addEventListener("page:shown", () => {
     order();
     tick();
-    for (const form of document.forms) if (form.words) say(form, form.words);
+    for (const form of document.forms) if (form[words]) say(form, form[words]);
   });
   document.addEventListener("visibilitychange", tick);
   setInterval(tick, 1000);

@@ -22,7 +22,7 @@
 
   // What is asked answers only when it has been in view for a moment (desk.js), and to one press of a key that is not held.
   // A button without a key has none on purpose: what is risky is pressed by hand.
-  const card = () => [...document.querySelectorAll("[data-decision]")].find((one) => one.offsetParent);
+  const card = () => shown("[data-decision]");
   const inert = () => "inert" in document.documentElement.dataset;
   const press = (key) => card()?.querySelector(`[data-key="${key}"]:enabled`)?.click();
   const answer = (key) => { if (!inert()) press(key); };
@@ -55,7 +55,7 @@
     all[at < 0 ? 0 : at + by]?.click();
   };
   const search = () => {
-    const field = [...document.querySelectorAll("#search, #main [type=search]")].find((one) => one.offsetParent);
+    const field = shown("#search, #main [type=search]");
     if (!field) return location.assign("/search/");
     field.focus();
     field.select();

@@ -6,8 +6,8 @@
   const byId = (id) => document.getElementById(id);
   const queue = new Map(); // id -> { html, at: when it was heard }, the longest waiting first
   const told = new Set();
-  let socket, url, seq, state, note, fetching, away, paused, owed, ackDue; // fetching: { missed }, and then there is no socket
-  let last = Date.now(), tries = 0, rested = 0, timer, raf, ackTimer, heards = 0, budget = BUDGET_MS, acked = 0, size = 0, opened = 0, fetched = 0, again = 0, moved = 0;
+  let socket, url, seq, known, state, note, fetching, away, paused, owed, ackDue; // known: the last good seq; fetching: { missed }, without a socket
+  let last = Date.now(), tries = 0, rested = 0, timer, raf, ackTimer, heards = 0, budget = BUDGET_MS, acked = 0, size = 0, opened = 0, good, fetched = 0, again = 0, moved = 0;
 
   const write = (node, text) => { if (node && node.textContent !== text) node.textContent = text; };
   const tell = (name, detail) => document.dispatchEvent(new CustomEvent(name, { detail }));
@@ -137,7 +137,9 @@
   // What is not shown is not acknowledged: a slow page is sent less, not later. A hidden one shows nothing.
   const ack = () => {
     if (ackDue = raf && !document.hidden && Date.now() - acked < LATE) return;
-    [ackTimer, acked, size] = [clearTimeout(ackTimer), Date.now(), 0];
+    ackTimer = clearTimeout(ackTimer);
+    acked = Date.now();
+    size = 0;
     if (socket?.readyState === 1) socket.send(JSON.stringify({ ack: seq }));
   };
   // Another word in [data-made-of] means blocks that no frame can bring.
@@ -152,7 +154,6 @@
     last = Date.now();
     tries = 0;
     seq = frame.seq;
-    if (last - opened > SOON) again = 0;
     if (frame.now) tell("page:skew", frame.now - last);
     if ("wait" in frame) badge(frame.wait);
     for (const detail of frame.events ?? []) {
@@ -161,12 +162,15 @@
       tell("live:" + detail.type, detail);
     }
     if (gap || Object.keys(html).some((id) => remade(byId(id), html[id]))) {
+      if (last - good > SOON) again = 0;
       if (!again++ || paused) return resync(frame.missed);
       drop(); // just fetched, and not yet good: longer each time
       fetching = frame;
       tries = again - 2;
       return later(() => resync(frame.missed));
     }
+    good ||= last;
+    if (!owed) known = seq;
     if (state !== "live") say("live");
     caughtUp(frame.missed);
     for (const id in html) wait(id, html[id]); // the oldest first
@@ -185,11 +189,9 @@
     drop();
     fetching = null;
     seq = from;
+    good = NaN;
     opened = acked = Date.now();
-    const to = new URL(url, location.href);
-    to.protocol = to.protocol.replace("http", "ws");
-    to.searchParams.set("since", seq);
-    socket = new WebSocket(to);
+    socket = new WebSocket(location.origin.replace("http", "ws") + `${url}&since=${from}&heard=${known ??= from}`);
     socket.onmessage = heard;
     socket.onclose = (event) => {
       if (event.target !== socket || away) return;
@@ -210,9 +212,9 @@
     else if (Date.now() - fetched > SOON) resync(fetching.missed);
   };
   const reload = () => {
-    const circling = Date.now() - sessionStorage.liveReload < BEAT;
+    const before = sessionStorage.liveReload;
     sessionStorage.liveReload = Date.now();
-    if (circling) later(() => open(seq));
+    if (Date.now() - before < BEAT) later(() => open(seq));
     else location.replace(location.pathname + location.search); // a page that a form was sent to is not sent again
   };
 
@@ -274,9 +276,9 @@
       if (socket && Date.now() - opened > BEAT) { drop(); later(() => open(seq)); }
     }
     if (ackDue) ack();
-    if (!document.hidden) kick();
+    kick();
   }, 1000);
-  document.addEventListener("visibilitychange", () => { if (ackDue) ack(); if (!document.hidden) { kick(); retry(); } });
+  document.addEventListener("visibilitychange", () => { if (ackDue) ack(); kick(); if (!document.hidden) retry(); });
   document.addEventListener("focusout", () => setTimeout(kick));
   document.addEventListener("pointerout", kick);
   document.addEventListener("pointermove", (event) => { if (event.pointerType !== "touch") moved = Date.now(); });

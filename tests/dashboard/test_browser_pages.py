@@ -212,6 +212,15 @@ def test_what_scripts_write_into_a_page_stands_again_after_its_texts_were_put_in
     assert follow.evaluate(redrawn) == "Follow: on"
 
 
+def test_a_form_with_a_field_named_words_says_nothing_that_was_not_said(server: Daphne, world: World, desk: Page) -> None:
+    """`form.words` is its field of that name, not what a script has put there."""
+    desk.goto(f"{server.url}/tasks/{world['task']}/")
+    form = desk.locator("form:has(textarea[name=words])")
+    before = form.inner_text()
+    desk.evaluate("() => document.dispatchEvent(new Event('page:shown'))")
+    assert form.inner_text() == before
+
+
 def test_the_theme_is_kept_and_set_before_the_page_is_drawn(server: Daphne, world: World, desk: Page) -> None:
     desk.goto(server.url + "/")
     desk.get_by_role("button", name="Colours: as the system. Change").click()

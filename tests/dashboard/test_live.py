@@ -74,6 +74,24 @@ async def test_a_page_that_comes_back_is_told_of_requests_that_were_opened_meanw
         assert "events" not in await page.next(), "the page that was loaded after it shows it"
 
 
+async def test_a_page_that_fetched_itself_is_told_of_requests_that_were_opened_meanwhile_and_fetches_nothing_more(
+    world: World,
+) -> None:
+    heard = world.load("lead").seq
+    asked = world("ask", world.facts["atlas"], "Opened while it was fetched")
+    world("ask", world.facts["borealis"], "Of others")
+    world("bulk", world.facts["atlas"], 2001)
+    fetched = world.load("lead")
+    async with world.open("lead", fetched, heard=heard) as page:
+        frame = await page.next()
+    assert ("resync" in frame, frame["prev"], frame.get("html")) == (False, fetched.seq, None)
+    assert [event["id"] for event in frame["events"]] == [asked]
+    for unknown in ("nonsense", "9:9", "~0"):
+        async with world.open("lead", fetched, heard=unknown) as page:
+            frame = await page.next()
+        assert ("resync" in frame, "events" in frame) == (False, False), unknown
+
+
 @pytest.mark.parametrize("since", ["", "nonsense", "9:9", "-", "1:99999999999", "1:0,1:0", "1" * 300])
 async def test_a_cursor_that_makes_no_sense_leads_to_a_resync(world: World, since: str) -> None:
     async with open_page(world.server, "team", "atlas", since=since, session=world.session("lead")) as page:

@@ -33,6 +33,7 @@ def test_the_cursor_of_very_many_teams_stays_short_and_still_tells_states_apart(
     seqs = dict.fromkeys(range(5000), 1)
     assert len(cursor.encode(seqs)) < 100
     assert cursor.encode(seqs) != cursor.encode(seqs | {7: 2})
+    assert 2 * cursor.MAX_CHARS + 350 < 8192, "an address with two of them, a page and its argument is passed on by any proxy"
 
 
 def test_a_frame_is_json_whatever_agents_write() -> None:

@@ -187,6 +187,22 @@ async def test_a_page_whose_rights_have_changed_is_owed_nothing_of_what_it_saw_w
     assert frame == {"resync": True, "seq": "1:2"}
 
 
+@pytest.mark.parametrize(("teams", "told"), [({1, 2}, ["d1", "d2"]), ({2}, ["d2"])], ids=["one more team", "another team"])
+async def test_requests_that_a_page_is_owed_are_told_when_its_teams_have_changed_unless_it_may_not_see_them(
+    desk: Desk, teams: set[int], told: list[str]
+) -> None:
+    desk.tell(1, {"a": "1"})
+    desk.wait(2.0)
+    desk.tell(2, {"a": "2"}, wait=1, events=(event("d1"),))
+    view = View("team", "atlas", frozenset(teams), frozenset())
+    desk.rooms.move(desk.page, Admitted(view, SHOWN, news({"a": "3"}, wait=2, events=(event("d2"),))))
+    await desk.sent()
+    desk.acknowledge("1:1")
+    (frame,) = await desk.sent()
+    assert (frame["resync"], frame["wait"], [one["id"] for one in frame["events"]]) == (True, 2, told)
+    assert "prev" not in frame, "a page that fetches itself asks for requests from the last frame that was no such word"
+
+
 async def test_a_page_that_has_gone_is_owed_nothing(desk: Desk) -> None:
     desk.tell(1, {"a": "1"})
     desk.wait(2.0)

@@ -177,6 +177,25 @@ def test_what_leads_to_a_fetch_tells_of_requests_all_the_same_and_once(desk: Des
     assert desk.page.evaluate("window.heard") == ["d1", "d2"]
 
 
+def test_requests_are_asked_for_from_where_the_page_heard_last_and_not_from_where_it_was_fetched(desk: Desk) -> None:
+    """Nobody announces what is opened between the last frame and the fetched page: paused for long, that may be much."""
+    fetched = desk.page.locator("#main").get_attribute("data-seq")
+    desk.send(seq="s5")
+    desk.pause()
+    desk.send(resync=True, seq="s6")
+    desk.send(prev="s6", seq="s7")
+    desk.pause()
+    desk.hold(1)
+    desk.answer()
+    desk.lives(2)
+    assert desk.sockets[-1].url.endswith(f"&since={fetched}&heard=s5")
+    desk.send(prev=fetched, seq="s8")
+    desk.page.wait_for_timeout(100)
+    desk.sockets[-1].close(code=4001)
+    desk.lives(3)
+    assert desk.sockets[-1].url.endswith("&since=s8&heard=s8")
+
+
 def swapped(desk: Desk, mark: str) -> None:
     """Let the answer to a form take the page's place: read before anything came, so at the position the page began with."""
     desk.page.evaluate(
@@ -195,7 +214,7 @@ def test_an_answer_that_is_older_than_what_was_heard_is_caught_up_from_where_it_
     expect(desk.page.locator("#mark")).to_have_text("new")
     swapped(desk, "older")
     desk.lives(2)
-    assert f"since={began}".replace(":", "%3A") in desk.sockets[-1].url
+    assert desk.sockets[-1].url.endswith(f"&since={began}&heard=s7"), "what was announced is not announced again"
     expect(desk.page.locator("#mark")).to_have_text("older")
 
 
@@ -210,18 +229,32 @@ def test_what_was_heard_before_another_page_was_put_in_is_not_shown_over_it(desk
     expect(desk.page.locator("#mark")).to_have_text("newer")
 
 
-def test_a_page_that_is_told_to_fetch_itself_again_and_again_waits_longer_each_time(desk: Desk) -> None:
+@pytest.mark.parametrize("slow_ms", [0, 2100], ids=["at once", "by a slow server"])
+def test_a_page_that_is_told_to_fetch_itself_again_and_again_waits_longer_each_time(desk: Desk, slow_ms: int) -> None:
     desk.page.unroute("**/page/**")
     asked: list[str] = []
     desk.page.on("request", lambda request: asked.append(request.url) if "x-live" in request.headers else None)
-    told = 0
+    told, states = 0, set[str | None]()
     for _ in range(60):
         if told < len(desk.sockets):
             told = len(desk.sockets)
+            desk.page.wait_for_timeout(slow_ms)
             desk.send(resync=True, seq="s9")
         desk.page.wait_for_timeout(50)
+        states.add(desk.page.locator("html").get_attribute("data-conn"))
     assert 2 <= len(asked) <= 4, len(asked)
-    assert desk.page.locator("html").get_attribute("data-conn") == "reconnecting", "it is not up to date"
+    assert "reconnecting" in states, "it is not up to date"
+    assert "live" not in states
+
+
+def test_a_page_that_was_good_for_a_while_is_fetched_at_once(desk: Desk) -> None:
+    for times in (1, 2):
+        desk.send(seq="s8")
+        desk.page.wait_for_timeout(2100)
+        desk.resync(times)
+        desk.answer()
+        desk.lives(times + 1)
+    assert desk.page.locator("html").get_attribute("data-conn") == "live", "it has never waited"
 
 
 def test_what_is_held_while_the_page_is_fetched_makes_it_fetch_nothing_again(desk: Desk) -> None:

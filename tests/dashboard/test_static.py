@@ -77,6 +77,18 @@ def test_no_template_holds_a_style_a_script_or_a_handler(path):
     assert "autoescape off" not in html
 
 
+def test_no_script_asks_a_form_for_what_one_of_its_fields_is_named():
+    """A field takes the place of any property of its form that has its name or id."""
+    html = "\n".join(path.read_text() for path in FILES)
+    fields = set(re.findall(r'\s(?:name|id)="(\w+)"', html))
+    fields |= {name for hidden in re.findall(r"{% hidden ([^%]+)%}", html) for name in re.findall(r"(\w+)=", hidden)}
+    assert fields >= {"words", "do", "title"}
+    scripts = [re.sub(r"//.*", "", path.read_text()) for path in (STATIC / "js").glob("*.js")]
+    asked = {name for text in scripts for name in re.findall(r"\bform\??\.(\w+)", text)}
+    assert "dataset" in asked
+    assert not asked & fields
+
+
 def test_every_icon_that_is_used_is_in_the_sprite():
     sprite = set(re.findall(r'symbol id="([\w-]+)"', (STATIC / "icons.svg").read_text()))
     used = {name for path in FILES for name in re.findall(r'{% icon "([\w-]+)"', path.read_text())}
