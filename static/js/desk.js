@@ -25,7 +25,7 @@
 
   // "Sending…" lasts ten seconds at most; a second press within them does nothing.
   // What is sent again, for nobody knows whether it came, keeps its key: the server makes it once.
-  const sending = new Map(), once = Symbol(), words = Symbol(); // a text as a name would be that of a field: form.words
+  const sending = new Map(), once = Symbol(), words = Symbol(); // named by a text they could be its fields
   let answered = false, refused = false;
   const say = (form, text) => {
     let status = form.querySelector("[data-answer-status]");

@@ -6,7 +6,7 @@
   const byId = (id) => document.getElementById(id);
   const queue = new Map(); // id -> { html, at: when it was heard }, the longest waiting first
   const told = new Set();
-  let socket, url, seq, known, state, note, fetching, away, paused, owed, ackDue; // known: the last good seq; fetching: { missed }, without a socket
+  let socket, url, seq, known, state, note, fetching, away, paused, owed, ackDue; // known: the last good seq; fetching: { missed }, no socket
   let last = Date.now(), tries = 0, rested = 0, timer, raf, ackTimer, heards = 0, budget = BUDGET_MS, acked = 0, size = 0, opened = 0, good, fetched = 0, again = 0, moved = 0;
 
   const write = (node, text) => { if (node && node.textContent !== text) node.textContent = text; };

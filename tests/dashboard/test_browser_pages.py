@@ -199,6 +199,7 @@ def test_what_scripts_write_into_a_page_stands_again_after_its_texts_were_put_in
     """A frame whose block only says something else is no swap, and adds no element."""
     desk.goto(server.url + "/inbox/")
     switch = desk.locator("[data-notify-switch=sound]")
+    expect(switch).to_have_attribute("aria-pressed", "false")  # by the script, which comes later
     expect(switch).to_have_text("Sound: off")
     redrawn = """(node) => {
       node.firstChild.nodeValue = "as the server has it";
