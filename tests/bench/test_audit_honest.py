@@ -19,12 +19,6 @@ from tests.services.test_lead_agent import answer as lead_agent_answers
 pytestmark = [pytest.mark.django_db]
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path, settings):
-    settings.HOME = tmp_path / "home"
-    settings.HOME.mkdir(mode=0o700)
-
-
 def begin() -> Held:
     tasks = [{"key": "t1", "title": "One", "criteria": ["done"]}]
     crew.start(crew.plan("T", agents=1, tasks=tasks, parallel=1))
