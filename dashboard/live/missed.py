@@ -1,6 +1,6 @@
 """What a page has missed since it was loaded, or since it heard its last frame."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dashboard.live import cursor
@@ -48,11 +48,20 @@ def since(text: str, now: Mapping[int, int], *, most: int) -> Missed:
 
 def asked(text: str, now: Mapping[int, int]) -> tuple[selector.Opened, ...]:
     """Return the decisions that were opened after the cursor `text` and still wait; none where nobody knows."""
-    return _asked(_behind(cursor.decode(text) or {}, now), now)
+    then = cursor.decode(text)
+    return () if then is None else _asked(_behind(then, now), now)
+
+
+def asked_in(teams: Iterable[int], now: Mapping[int, int]) -> tuple[selector.Opened, ...]:
+    """Return all decisions that wait in these teams, for a page that did not see them before."""
+    return _asked({team: 0 for team in sorted(teams) if team in now}, now)
 
 
 def _behind(then: Mapping[int, int], now: Mapping[int, int]) -> dict[int, int]:
-    return {team: then[team] for team in now if team in then and then[team] < now[team]}
+    """Return where the teams stood that have gone on, or have come to be seen; a cursor that knows none of them tells nothing."""
+    if then and then.keys().isdisjoint(now):
+        return {}
+    return {team: then.get(team, 0) for team in now if then.get(team, 0) < now[team]}
 
 
 def _asked(behind: Mapping[int, int], now: Mapping[int, int]) -> tuple[selector.Opened, ...]:

@@ -207,7 +207,9 @@ class _Refresh:
         news = self.painter.paint(
             shown, roots, view.viewer, stale=lambda block: narrowed(block, before.viewer) != narrowed(block, view.viewer)
         )
-        return Admitted(view, Shown(news.shown.roots, news.shown.inside), replace(news, wait=self._wait(view)))
+        asked = missed.asked_in(view.team_ids - before.team_ids, self.result.known)
+        events = tuple(map(_event, asked))[-MOST_EVENTS:]
+        return Admitted(view, Shown(news.shown.roots, news.shown.inside), replace(news, wait=self._wait(view), events=events))
 
 
 def _announced(opened: Iterable[selector.Opened]) -> Announced:

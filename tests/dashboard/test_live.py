@@ -216,6 +216,21 @@ async def test_a_new_team_appears_on_an_open_overview(world: World, way: str) ->
         assert page.seq == world.load("lead", "overview", "").seq
 
 
+async def test_what_waits_in_a_team_that_comes_to_be_seen_is_told(world: World) -> None:
+    dom, heard = world.load("lead"), world.load("lead").seq
+    asked = world("ask", world.facts["borealis"], "Waits already")
+    async with world.open("lead", dom) as page:
+        await page.next()
+        world("give_access", world.facts["borealis"], "lead", "viewer")
+        frame = await page.until(lambda frame: "events" in frame)
+        assert [event["id"] for event in frame["events"]][-1] == asked
+    for since, more in ((dom, ""), (world.load("lead"), heard)):
+        async with world.open("lead", since, heard=more) as page:
+            frame = await page.next()
+        assert [event["id"] for event in frame["events"]][-1] == asked, "it came while nobody listened"
+    world("take_access", world.facts["borealis"], "lead")
+
+
 async def test_rights_that_change_while_the_page_is_open_show_on_it(world: World) -> None:
     dom = world.load("viewer")
     async with world.open("viewer", dom) as page:

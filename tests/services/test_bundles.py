@@ -4,9 +4,8 @@ import pytest
 
 from tasks_app.domain.errors import Invalid
 from tasks_app.services import bundles, snapshots, unpacked
-from tests.services.test_nested import take, work
+from tests.services.test_nested import take
 
-__all__ = ["work"]
 pytestmark = pytest.mark.files
 SNAPSHOTS = "workspace/snapshots.bundle"
 

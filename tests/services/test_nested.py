@@ -41,15 +41,6 @@ def git(folder, *words):
 
 
 @pytest.fixture
-def work(tmp_path, settings):
-    settings.HOME = tmp_path / "home"
-    folder = tmp_path / "work"
-    folder.mkdir()
-    (folder / "a.py").write_text("a = 1\n")
-    return folder
-
-
-@pytest.fixture
 def mark(tmp_path):
     return tmp_path / "ran"
 

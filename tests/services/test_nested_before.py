@@ -7,9 +7,9 @@ import pytest
 
 from tasks_app.services import last_snapshot, nested, snapshots
 from tasks_app.services.workspaces import run_git
-from tests.services.test_nested import EVIL, files, mark, names, repository, take, work
+from tests.services.test_nested import EVIL, files, mark, names, repository, take
 
-__all__ = ["mark", "work"]
+__all__ = ["mark"]
 pytestmark = pytest.mark.files
 
 

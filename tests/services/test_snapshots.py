@@ -19,15 +19,6 @@ NO_TEXT = pytest.param(
 )
 
 
-@pytest.fixture
-def work(tmp_path, settings):
-    settings.HOME = tmp_path / "home"
-    folder = tmp_path / "work"
-    folder.mkdir()
-    (folder / "a.py").write_text("a = 1\n")
-    return folder
-
-
 def take(work):
     return snapshots.take("atlas", str(work))
 
