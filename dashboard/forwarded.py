@@ -5,9 +5,9 @@ from anybody, the header would give a guesser a new address for each guess.
 """
 
 import asyncio
-import contextlib
 import ipaddress
 import re
+import socket
 import time
 from collections.abc import Iterable
 from typing import Final
@@ -18,6 +18,9 @@ KEPT_S = 10.0
 """A name is resolved again after so long: a container that is replaced may come back under another address."""
 
 WITH_PORT: Final = re.compile(r"\A(?:\[([^\]]*)\](?::\d{1,5})?|([^:]*):\d{1,5})\Z", re.ASCII)
+
+NO_SUCH_NAME: Final = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)})
+"""Its address may be another container's by now."""
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -52,7 +55,7 @@ class Forwarded:
     async def _is_proxy(self, peer: Address) -> bool:
         if any(peer in network for network in self._fixed):
             return True
-        if self._names and self._is_due() and (not self._resolved or not self._asking.locked()):
+        if self._names and self._is_due() and (not any(self._resolved.values()) or not self._asking.locked()):
             async with self._asking:  # where nothing is known, whoever comes meanwhile waits for it, too
                 if self._is_due():
                     await self._look_up()
@@ -62,9 +65,8 @@ class Forwarded:
         return self._asked_at is None or time.monotonic() - self._asked_at > KEPT_S
 
     async def _look_up(self) -> None:
-        found = {name: frozenset(await _resolve(name)) for name in self._names}
-        # where none is found the name server may be away for a moment: what was known stays
-        self._resolved |= {name: addresses for name, addresses in found.items() if addresses}
+        found = {name: await _resolve(name) for name in self._names}
+        self._resolved |= {name: addresses for name, addresses in found.items() if addresses is not None}
         self._asked_at = time.monotonic()
 
 
@@ -84,8 +86,12 @@ def _address(text: str) -> Address | None:
     return getattr(found, "ipv4_mapped", None) or found
 
 
-async def _resolve(name: str) -> list[Address]:
-    with contextlib.suppress(OSError):
+async def _resolve(name: str) -> frozenset[Address] | None:
+    """Return the addresses of a name, none where there is no such name; None: the name server is away, what was known stays."""
+    try:
         rows = await asyncio.get_running_loop().getaddrinfo(name, None)
-        return [found for row in rows if (found := _address(str(row[4][0]))) is not None]
-    return []
+    except UnicodeError:  # a name that no name server can have
+        return frozenset()
+    except OSError as error:
+        return frozenset() if error.errno in NO_SUCH_NAME else None
+    return frozenset(found for row in rows if (found := _address(str(row[4][0]))) is not None)

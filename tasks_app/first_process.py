@@ -28,8 +28,11 @@ def main(command: Sequence[str]) -> int:
         signal.signal(number, lambda received, _frame: os.kill(child, received))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED)
     while True:
-        ended, status = os.waitpid(-1, 0)
-        if ended == child:
+        ended, status = os.waitpid(-1, os.WUNTRACED)
+        if os.WIFSTOPPED(status):
+            if ended == child and os.WSTOPSIG(status) == signal.SIGTSTP:
+                os.killpg(child, signal.SIGCONT)  # Ctrl-Z: there is no shell here that would let it go on
+        elif ended == child:
             code = os.waitstatus_to_exitcode(status)
             return code if code >= 0 else 128 - code
 

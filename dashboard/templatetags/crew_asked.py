@@ -115,7 +115,8 @@ def _hides(written: str, drawn: str) -> int:
 
     def meant(entity: re.Match[str]) -> str:
         found = html.unescape(entity[0])
-        return found if found in shown else entity[0]  # what is not to be seen stays in letters, and is missed
+        # what is not to be seen stays in letters, and is missed; code shows it in letters, too
+        return found if found in shown and entity[0] not in shown else entity[0]
 
     said = Counter(_WORD.findall(_decoded(_ENTITY.sub(meant, written))))
     return (said - Counter(_WORD.findall(shown)) - Counter(_WORD.findall(markup(written)))).total()

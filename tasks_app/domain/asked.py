@@ -128,11 +128,13 @@ def warnings(payload: Mapping[str, Any]) -> tuple[str, ...]:
     size, lines = sum(map(len, texts)), sum(text.count("\n") for text in texts)
     left, uncounted = int(payload.get("left_out") or 0), payload.get("left_out_more") is True
     count = f"More than {left:,}" if uncounted else f"{left:,} more"
+    lost = uncounted and not left
     found = {
         f"{hidden:,} characters that look like keys are hidden ({MASK}): what they say is not shown.": hidden,
         "Holds characters that cannot be seen or that turn others about; they are written out, such as ⟨U+202E⟩.": unseen,
         "Has long gaps: what comes after them is easily missed.": any(map(_GAPS.search, texts)),
-        f"{count} characters of what changed are not shown: look at them in the workspace.": left or uncounted,
+        f"{count} characters of what changed are not shown: look at them in the workspace.": left,
+        "What changed could not be read whole: look at it in the workspace.": lost,
         f"Long: {size:,} characters. Read all of it before you answer.": size > AT_ONCE or lines >= LINES_AT_ONCE,
     }
     return tuple(sentence for sentence, so in found.items() if so)

@@ -131,7 +131,7 @@ REASON_WORD: dict[str, str] = {
     Reason.AUTH: "The API refused the key",
     Reason.REFUSED: "The model declined",
     Reason.OUTPUT_TOO_LARGE: "A tool printed too much",
-    Reason.NOT_JUDGED: "Its review was given up",
+    Reason.NOT_JUDGED: "Nobody has judged it",
     Reason.SENT_BACK: "Sent back by its reviewer",
     Reason.STOPPED: "Stopped by a person",
     Reason.SUPERSEDED: "Another attempt took over",

@@ -46,7 +46,7 @@ def _queue_reason(task: Task, crew: Crew, now: dt.datetime) -> str:
     if task.team.status == TeamStatus.STOPPED:
         return "the team is stopped"
     if task.held:
-        return "a person stopped it or gave its review up: start it again, reassign it or complete it by hand"
+        return "a person stopped it, or nobody has judged it: start it again, reassign it or complete it by hand"
     if task.not_before is not None and task.not_before > now:
         return "tries again by itself"
     if task.assignee_id is not None and task.assignee_id not in crew.active:

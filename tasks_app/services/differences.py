@@ -40,7 +40,7 @@ def diff(slug: str, old: str, new: str) -> dict[str, Any]:
         summary = f"more than {len(names) - 1:,} files changed"  # the last may be half a name
     return {
         "files": names[:200],
-        "summary": summary or "no file changed",
+        "summary": summary or ("no file changed" if whole else "not available: git could not read it"),
         "patch": cut(patch, PATCH_LIMIT),
         "cut": len(patch) > PATCH_LIMIT,
         "length": len(patch),

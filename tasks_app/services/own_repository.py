@@ -22,7 +22,7 @@ from tasks_app.services.workspaces import run_git
 
 logger = logging.getLogger(__name__)
 _REST: Final = "[0-9a-f]{38}(?:[0-9a-f]{24})?"  # of an id, SHA-1 or SHA-256
-_REFS: Final = r"refs(?:/(?!\.)[^/\x00-\x20\x7f~^:?*\[\\]+(?<!\.lock))"
+_REFS: Final = r"refs(?:/(?!\.)(?![^/]*(?:\.\.|@\{))[^/\x00-\x20\x7f~^:?*\[\\]+(?<!\.lock)(?<!\.))"
 """Names that git allows: it ignores all others, such as the .DS_Store of a Finder."""
 FILES: Final = re.compile(
     rf"HEAD|packed-refs|{_REFS}+|objects/[0-9a-f]{{2}}/{_REST}|objects/pack/pack-[0-9a-f]{{2}}{_REST}\.(?:pack|idx)"

@@ -85,6 +85,8 @@ def settle(review: Task, *, verdict: str, note: str, by: str) -> None:
     if task is None or run is None or task.status != TaskStatus.IN_PROGRESS.value or run.status in OPEN_RUN:
         return
     if verdict == ACCEPT and not _record(review):
+        for other in open_of(task.pk):
+            tasks.mark_cancelled(other, why=f"{review.label} has lost its record", actor=f"agent:{by}")
         _not_judged(task, run, why=f"Nobody knows any more what its review {review.label} was to judge.", actor=f"agent:{by}")
         return
     told = {"reviewer": by, "review": review.label, "verdict": verdict, "note": cut(note, 500)}

@@ -196,12 +196,12 @@ def _changed(store: Path, old: str, new: str) -> list[tuple[str, str]]:
     done = run_git([*git, *CHANGES, commit_id(old), commit_id(new)])
     if done.returncode:
         raise Conflict(GONE)
-    return _known(git, new, _statuses(done.stdout), gone="D")
+    return _known(git, new, _statuses(done.stdout))
 
 
-def _known(git: Sequence[str], snapshot_id: str, found: list[tuple[str, str]], *, gone: str) -> list[tuple[str, str]]:
-    """Leave out what lies in a repository that the snapshot only names; `gone` is the letter of what it lacks."""
-    if all(letter != gone for letter, _ in found):
+def _known(git: Sequence[str], snapshot_id: str, found: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Leave out what lies in a repository that the snapshot only names."""
+    if not found:
         return found
     repositories = nested.gitlinks_of(git, snapshot_id)
     if repositories is None:
@@ -247,7 +247,7 @@ def changes(slug: str, workspace: str, snapshot_id: str) -> list[tuple[str, str]
         if not nested.add(git, store):
             return []
         listed = _statuses(run_git([*git, *CHANGES, "--cached", commit_id(snapshot_id)]).stdout)
-        found = _known(git, snapshot_id, listed, gone="A")
+        found = _known(git, snapshot_id, listed)
     return [(words.get(letter, "changed"), clean(path)) for letter, path in found]
 
 

@@ -133,6 +133,8 @@ def test_a_plan_that_formatting_shortens_is_shown_as_it_was_written(card, plan, 
 SEEN = [
     "Tom &amp; Jerry &lt;x&gt;&nbsp;&copy; &#65;",
     "`&copy;` and \\&copy;",
+    "Write `&eacute;` as é, `&#x41;` as A",
+    "```\n&Uuml;ber\n```\nÜber",
     "[doc](https://e.org/ü)",
     "[a](<https://e.org/a b>) [b](https://e.org/%C3%BC?a=1&amp;b=2)",
     "<https://e.org/ü> ![pic](https://e.org/ü.png)",

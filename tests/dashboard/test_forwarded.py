@@ -1,7 +1,6 @@
 """Whose address counts where a proxy stands in front: the person's, as the proxy of the settings says it, and nobody else."""
 
 import asyncio
-import ipaddress
 import re
 import shutil
 import socket
@@ -66,7 +65,7 @@ class Behind:
     def __init__(self, *names: str) -> None:
         self.who: list[str] = []
         self.looked_up = 0
-        self.there: dict[str, str] = {"proxy": "10.0.0.2"}
+        self.there: dict[str, str | OSError] = {"proxy": "10.0.0.2"}
         self.slow = asyncio.Event()
         self.slow.set()
         self.served = forwarded.Forwarded(self._application, names)
@@ -74,11 +73,13 @@ class Behind:
     async def _application(self, scope: Any, receive: Any, send: Any) -> None:
         self.who.append(scope["client"][0])
 
-    async def resolve(self, name: str) -> Any:
+    async def resolve(self, name: str, _port: None) -> Any:
         self.looked_up += 1
         await self.slow.wait()
-        found = self.there.get(name)
-        return [ipaddress.ip_address(found)] if found else []
+        found = self.there.get(name, socket.gaierror(socket.EAI_NONAME, "no such name"))
+        if isinstance(found, OSError):
+            raise found
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (found, 0))]
 
     async def ask(self, peer: str = "10.0.0.2") -> str:
         scope = {"client": [peer, 1], "headers": [(b"x-forwarded-for", b"192.0.2.7")]}
@@ -87,9 +88,9 @@ class Behind:
 
 
 @pytest.fixture
-def behind(monkeypatch: pytest.MonkeyPatch) -> Behind:
+async def behind(monkeypatch: pytest.MonkeyPatch) -> Behind:
     one = Behind("proxy", "other")
-    monkeypatch.setattr(forwarded, "_resolve", one.resolve)
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", one.resolve)
     return one
 
 
@@ -105,15 +106,27 @@ async def test_who_comes_during_the_first_look_up_waits_for_it(behind: Behind) -
     assert behind.looked_up == 2, "each name once"
 
 
-async def test_a_proxy_stays_known_while_its_name_is_not_found_and_is_known_by_its_new_address(
+async def test_a_proxy_stays_known_while_the_name_server_is_away_and_is_known_by_its_new_address(
     behind: Behind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert await behind.ask() == "192.0.2.7"
     monkeypatch.setattr(forwarded, "KEPT_S", -1.0)
-    behind.there = {"other": "10.0.0.9"}
+    behind.there = {"proxy": socket.gaierror(socket.EAI_AGAIN, "later"), "other": "10.0.0.9"}
     assert [await behind.ask(), await behind.ask("10.0.0.9")] == ["192.0.2.7"] * 2
     behind.there = {"proxy": "10.0.0.3"}
     assert [await behind.ask("10.0.0.3"), await behind.ask("10.0.0.2")] == ["192.0.2.7", "10.0.0.2"]
+
+
+async def test_an_address_whose_name_is_gone_is_believed_no_more(behind: Behind, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert await behind.ask() == "192.0.2.7"
+    monkeypatch.setattr(forwarded, "KEPT_S", -1.0)
+    behind.there = {}
+    assert await behind.ask() == "10.0.0.2"
+
+
+async def test_a_name_that_no_name_server_can_have_fails_nobody() -> None:
+    behind = Behind("proxy..internal")
+    assert [await behind.ask() for _ in range(2)] == ["10.0.0.2"] * 2
 
 
 async def test_nobody_waits_while_what_is_known_is_looked_up_again(behind: Behind, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -83,6 +84,21 @@ def test_ctrl_c_in_a_terminal_comes_once(stdin: str) -> None:
         os.waitpid(pid, 0)
     assert f"ready {stdin == 'terminal'}".encode() in ready
     assert b"SIGINTs: 1" in counted
+
+
+def test_ctrl_z_in_a_terminal_stops_nothing_for_good() -> None:
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(ROOT)
+        os.execv(sys.executable, [*INIT, "sh", "-c", "echo ready; for i in $(seq 200); do sleep 0.05; done"])
+    try:
+        lines_to(terminal, b"ready")
+        os.write(terminal, b"\x1a")
+        time.sleep(0.3)
+        os.kill(pid, signal.SIGTERM)
+        wait_for(lambda: os.waitpid(pid, os.WNOHANG)[0] == pid, seconds=5)
+    finally:
+        os.close(terminal)
 
 
 @root

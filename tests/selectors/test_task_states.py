@@ -144,7 +144,7 @@ def test_a_task_is_over_time_only_after_its_window(team, builder):
     ("changes", "reason"),
     [
         ({"role": "tester"}, "no active agent has the role tester: reassign it"),
-        ({"held": True}, "a person stopped it or gave its review up: start it again, reassign it or complete it by hand"),
+        ({"held": True}, "a person stopped it, or nobody has judged it: start it again, reassign it or complete it by hand"),
     ],
 )
 def test_a_queued_task_says_what_it_waits_for(team, builder, changes, reason):

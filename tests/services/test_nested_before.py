@@ -81,6 +81,19 @@ def test_going_back_to_one_leaves_the_repository_inside_alone(work, old, go_back
     assert names(take(work)) == ["a.py", "inner.txt", "inner/deep/g", "inner/f"]
 
 
+@pytest.mark.parametrize("more", [[], ["new"]], ids=["nothing else", "something else"])
+def test_a_file_in_the_place_of_the_repository_is_left_alone_by_a_rewind_whatever_else_has_changed(work, more):
+    repository(work / "inner")
+    before = take_as_before(work)
+    (work / "inner").rename(work.parent / "inner")
+    for name in ["inner", *more]:
+        (work / name).write_text("mine")
+    now = take(work)
+    assert snapshots.changed("atlas", now, before) == [("D", name) for name in more]
+    snapshots.rewind("atlas", str(work), now, before)
+    assert (work / "inner").read_text() == "mine"
+
+
 @pytest.mark.parametrize("go_back", ["rewind", "restore", "put_back", "changes", "mixed"])
 def test_where_git_cannot_say_what_it_names_nothing_is_done(work, old, monkeypatch, go_back):
     now = take(work)

@@ -70,6 +70,9 @@ def test_names_in_refs_that_git_forbids_keep_nothing_from_being_kept(work, tmp_p
         "heads/Icon\r",
         "heads/main (copy)",
         "heads/a~1",
+        "heads/a..b",
+        "heads/y@{1}",
+        "heads/x.",
     ):
         (refs / name).write_bytes(b"\0\1bud1" * 2_000)
     assert bundle(work, tmp_path) == objects(work)

@@ -138,6 +138,8 @@ def test_a_diff_that_is_larger_than_memory_is_read_to_a_limit_only(home, repo, m
     assert found["summary"].startswith("more than ")
     assert found["files"][0] == "0.txt"
     assert (found["patch"], found["all"]) == ("", False)
+    gone = differences.diff("atlas", "a" * 40, "b" * 40)
+    assert (gone["summary"], gone["all"]) == ("not available: git could not read it", False)
 
 
 def test_files_are_put_back_as_they_were_and_new_ones_go(home, repo):
