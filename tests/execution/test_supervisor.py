@@ -51,8 +51,7 @@ def test_many_hints_at_once_are_answered_by_few_beats(worker, crew, monkeypatch)
         return heartbeat(*given, **more)
 
     monkeypatch.setattr(workers, "heartbeat", counted)
-    for _ in range(100):
-        worker._loop.call_soon_threadsafe(worker._hear, run_id)
+    worker._loop.call_soon_threadsafe(lambda: [worker._hear(run_id) for _ in range(100)])
     until(lambda: beats)
     actions.stop_run(run_id, actor="user:ada")
     worker._loop.call_soon_threadsafe(worker._hear, run_id)
