@@ -34,8 +34,6 @@ class Report:
     asked: dict[str, int] = field(default_factory=dict)
     summaries: dict[str, str] = field(default_factory=dict)
     parked: int = 0
-    at_once: dict[str, int] = field(default_factory=dict)
-    """Team → how many of its runs were held at once at most."""
     scripted: dict[str, float] = field(default_factory=dict)
     cut: int = 0
     """Teams whose oldest events are not there: what needs the whole log was not checked."""
@@ -83,7 +81,6 @@ def _look_at(report: Report, team: Team, *, whole: bool) -> Iterator[str]:
         walk = Walk(team, steps_age_out=not whole)
         yield from walk.violations()
         yield from audit_rows.against_log(walk)
-        report.at_once[team.slug] = walk.most_at_once
     scripted = Scripted(team)
     yield from scripted.check()
     for name, value in scripted.sums.as_words().items():

@@ -56,7 +56,6 @@ class Walk:
     sent: set[str] = field(default_factory=set)
     created: set[int] = field(default_factory=set)
     imported: bool = False
-    most_at_once: int = 0
 
     def __post_init__(self) -> None:
         self._runs = {run.pk: run for run in Run.objects.filter(team=self.team).select_related("task", "agent")}
@@ -164,7 +163,6 @@ class Walk:
         if self._rests:
             yield f"run {run.pk} was started in a team that did not work"
         self.held[run.pk] = self.fence[run.pk] = event.data["fence"]
-        self.most_at_once = max(self.most_at_once, len(self.held))
 
     def _recorded(self, event: Event, run: Run) -> Iterator[str]:
         """Steps are told of once, in order, and were stored by the life that had the run then; a notice may be the system's."""

@@ -1,10 +1,11 @@
 """How many runs of a team were at work at once, by its log: whoever waits for the lead leaves its place to another."""
 
+from bench.audit_log import ENDS
 from tasks_app.domain.events import EventKind as Kind
 from tasks_app.domain.statuses import DecisionKind
 from tasks_app.models import Event, Team
 
-OVER = {kind.value for kind in (Kind.RUN_PARKED, Kind.RUN_RESUMABLE, Kind.RUN_COMPLETED, Kind.RUN_FAILED, Kind.RUN_KILLED)}
+OVER = {Kind.RUN_PARKED.value, Kind.RUN_RESUMABLE.value, *ENDS}
 CLOSED = {kind.value for kind in (Kind.DECISION_ANSWERED, Kind.DECISION_WITHDRAWN, Kind.DECISION_EXPIRED)}
 
 

@@ -6,7 +6,7 @@ for everybody of its audience, and compared with what its pages were sent last.
 
 import logging
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from django.db import DatabaseError, close_old_connections
@@ -183,8 +183,7 @@ class _Refresh:
             news = self.painter.paint(shown, roots, view.viewer, stale=lambda block: found.touches(block.keys))
         heard = ticket.heard or ticket.since
         asked = found.asked if heard == ticket.since else missed.asked(heard, now)
-        events = tuple(map(_event, asked))[-MOST_EVENTS:]
-        return Admitted(view, shown, replace(news, wait=self._wait(view), events=events), found.count)
+        return Admitted(view, shown, replace(news, wait=self._wait(view), events=_newest(asked)), found.count)
 
     def _map(self, view: View, roots: tuple[Block, ...]) -> Shown:
         """Return what the page consists of: known where the view is open, else found by drawing it once."""
@@ -208,8 +207,8 @@ class _Refresh:
             shown, roots, view.viewer, stale=lambda block: narrowed(block, before.viewer) != narrowed(block, view.viewer)
         )
         asked = missed.asked_in(view.team_ids - before.team_ids, self.result.known)
-        events = tuple(map(_event, asked))[-MOST_EVENTS:]
-        return Admitted(view, Shown(news.shown.roots, news.shown.inside), replace(news, wait=self._wait(view), events=events))
+        news = replace(news, wait=self._wait(view), events=_newest(asked))
+        return Admitted(view, Shown(news.shown.roots, news.shown.inside), news)
 
 
 def _announced(opened: Iterable[selector.Opened]) -> Announced:
@@ -217,6 +216,10 @@ def _announced(opened: Iterable[selector.Opened]) -> Announced:
     for row in opened:
         news.setdefault(row.team_id, []).append(_event(row))
     return news
+
+
+def _newest(opened: Sequence[selector.Opened]) -> tuple[DecisionEvent, ...]:
+    return tuple(map(_event, opened[-MOST_EVENTS:]))
 
 
 def _event(row: selector.Opened) -> DecisionEvent:
