@@ -20,19 +20,26 @@ MADE = "[crewdesk:made {}]"
 INPUT_LIMIT = 2_000
 RESULT_LIMIT = 1_000
 UNKNOWN = "Whether it took effect is not known."
-_LINES = re.compile(rf"^\[crewdesk:made (\S+)\] (\S+) (.*)\n  (?:{re.escape(UNKNOWN)}|It (gave|failed): (.*))$", re.MULTILINE)
+WAITED = "It was not made: it waited for an answer, which is told below."
+_LINES = re.compile(
+    rf"^\[crewdesk:made (\S+)\] (\S+) (.*)\n  (?:{re.escape(UNKNOWN)}|{re.escape(WAITED)}|It (gave|failed): (.*))$", re.MULTILINE
+)
 _MARK = re.compile(r"\[(?=crewdesk:|rehearsal:|message )")
 
 
 @dataclass(frozen=True)
 class LostCall:
-    """One call: its tool_use id, tool, input as JSON, and what came of it; None where the process died before that was seen."""
+    """One call: its tool_use id, tool, input as JSON, and what came of it; None where the process died before that was seen.
+
+    `waited`: it was never made, for its process was ended while it waited for the lead.
+    """
 
     id: str
     tool: str
     input: str
     result: str | None = None
     failed: bool = False
+    waited: bool = False
 
 
 def carried_out(result: str, *, is_error: bool) -> bool:
@@ -46,7 +53,10 @@ def told(calls: Iterable[LostCall]) -> str:
 
 
 def _told(call: LostCall) -> str:
-    came = UNKNOWN if call.result is None else f"It {'failed' if call.failed else 'gave'}: {_quoted(call.result, RESULT_LIMIT)}"
+    if call.result is None:
+        came = WAITED if call.waited else UNKNOWN
+    else:
+        came = f"It {'failed' if call.failed else 'gave'}: {_quoted(call.result, RESULT_LIMIT)}"
     return f"{MADE.format(call.id)} {call.tool} {_quoted(call.input, INPUT_LIMIT)}\n  {came}"
 
 

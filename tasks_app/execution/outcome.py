@@ -96,10 +96,15 @@ def _following(held: Held, here: Here | None) -> Held | None:
         return None
 
 
+def has_reported(run: Any) -> bool:
+    """Whether the agent has said what became of its task, done or given back: then the attempt has nothing left to do."""
+    return (run.report or {}).get("status") in ("completed", "pending")
+
+
 def _owes_report(run: Any, outcome: Outcome) -> bool:
     """Whether the agent ended its turn without a word on its task."""
     ended = outcome.kind is OutcomeKind.ENDED and run.stop_reason != Reason.BY_HAND.value
-    return ended and (run.report or {}).get("status") not in ("completed", "pending")
+    return ended and not has_reported(run)
 
 
 def _what(run: Any, held: Held, outcome: Outcome, leaving_for: Reason | None) -> Write:

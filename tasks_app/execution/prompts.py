@@ -1,7 +1,7 @@
 """The words a run is given: the task at its start, and what happened while it was away when it goes on."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from tasks_app.decision_kinds import registry
@@ -221,7 +221,8 @@ def going_on(run: Any, decisions: Sequence[Any], *, interrupted_call: str, lost:
         parts.append(f"{INTERRUPTED}\n{AFTER_INTERRUPTION.format(what=what)}")
         parts += [AFTER_OVERFLOW] if run.overflowed else []
     if lost:
-        parts.append(f"{LOST}\n{lost_calls.told(lost)}")
+        asked_for = {decision.tool_use_id for decision in decisions}
+        parts.append(f"{LOST}\n{lost_calls.told(replace(call, waited=call.id in asked_for) for call in lost)}")
     if decisions:
         parts.append(AFTER_WAITING)
         parts += [_decided(d) for d in decisions]

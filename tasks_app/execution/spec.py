@@ -144,7 +144,7 @@ def carried_session(task: Any, agent: Any, *, rehearsal: bool) -> str:
 
 def _prompt(run: Any, closed: list[Any], carried: str, conversation: Conversation, *, resumes: bool) -> str:
     lost = reading.lost_calls(run.pk, conversation)
-    if resumes and not conversation.has_lost_its_task(run.pk):
+    if resumes:
         told = prompts.going_on(run, closed, interrupted_call=reading.last_call_without_result(run.pk), lost=lost)
     else:
         told = _first(run, closed, carried, lost)

@@ -70,9 +70,10 @@ def lost_calls(run_id: str, conversation: Conversation) -> list[LostCall]:
     if not calls:
         return []
     results = _results(run_id, [call.tool_use_id for call in calls])
-    known = "\n".join(conversation.read_by_the_next)
     return [
-        _lost(call, results.get(call.tool_use_id)) for call in calls if _is_lost(call, known, came=call.tool_use_id in results)
+        _lost(call, results.get(call.tool_use_id))
+        for call in calls
+        if _is_lost(call.tool_use_id, conversation, came=call.tool_use_id in results)
     ]
 
 
@@ -83,7 +84,7 @@ def _results(run_id: str, calls: Sequence[str]) -> dict[str, Step]:
 
 
 def unseen_answers(run_id: str, conversation: Conversation) -> list[str]:
-    """Return the decisions whose answer counts as told, by a line that no process which goes on reads (`Conversation`).
+    """Return the decisions whose answer counts as told, but by no line that a process which goes on reads (`Conversation`).
 
     A grant is none of them, for it was used; neither is what a call has brought back: that is told as a lost call.
     """
@@ -92,25 +93,26 @@ def unseen_answers(run_id: str, conversation: Conversation) -> list[str]:
     if not found:
         return []
     brought = _results(run_id, [one.tool_use_id for one in found])
-    untold = [one for one in found if one.tool_use_id not in brought and not _reads_of(one, conversation.read_by_the_next)]
+    untold = [one for one in found if one.tool_use_id not in brought and not _reads_of(one, conversation)]
     return [one.pk for one in untold if one.consumed_at and one.consumed_at.timestamp() >= conversation.since]
 
 
-def _reads_of(decision: Decision, lines: Sequence[str]) -> bool:
-    """Whether one of these lines tells of the answer: a prompt of ours, or the result of the call, which was not cut off."""
+def _reads_of(decision: Decision, conversation: Conversation) -> bool:
+    """Whether a line tells of the answer: a prompt of ours, or the result of the call, which was not cut off."""
     marks = [ANSWERED.format(name) for name in (decision.tool_use_id, decision.pk) if name]
-    result = f'"tool_use_id": "{decision.tool_use_id}"'
-    return any(
-        any(mark in line for mark in marks)
-        or (bool(decision.tool_use_id) and result in line and not any(word in line for word in CUT_OFF))
-        for line in lines
-    )
-
-
-def _is_lost(call: Step, known: str, *, came: bool) -> bool:
-    if call.tool_use_id not in known:
+    if any(mark in line for line in conversation.lines for mark in marks):
         return True
-    return came and f'"tool_use_id": "{call.tool_use_id}"' not in known and MADE.format(call.tool_use_id) not in known
+    result = f'"tool_use_id": "{decision.tool_use_id}"'
+    came = any(result in line and not any(word in line for word in CUT_OFF) for line in conversation.lines)
+    return bool(decision.tool_use_id) and came and conversation.holds_call(decision.tool_use_id)
+
+
+def _is_lost(name: str, conversation: Conversation, *, came: bool) -> bool:
+    """Whether the call, or what it brought back, is in no line and was not told of as lost either."""
+    mark, result = MADE.format(name), f'"tool_use_id": "{name}"'
+    if any(mark in line for line in conversation.lines):
+        return False
+    return not conversation.holds_call(name) or (came and not any(result in line for line in conversation.lines))
 
 
 def _lost(call: Step, result: Step | None) -> LostCall:

@@ -119,7 +119,7 @@ def _may_start(found: Point, wanted: _Wanted) -> tuple[Task, Agent]:
     agent = agents.for_work(wanted.agent_id, task.team_id)
     if not found.run.started_session:
         raise Conflict(transcripts.GONE, field="run")
-    transcripts.must_lead_to(found.run.session_id, str(found.step.data["uuid"]))
+    transcripts.must_lead_to(found.run.session_id, str(found.step.data["uuid"]), run_id=found.run.pk)
     return task, agent
 
 

@@ -85,9 +85,23 @@ def _genuine(result: Mapping[str, Any]) -> bool:
 
 
 def load(key: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-    """Return the lines in order, or None for a key that was never written."""
+    """Return the lines in order, mended where some are missing, or None for a key that was never written."""
     lines = TranscriptEntry.objects.filter(**_scope(key)).order_by("pk").values_list("entry", flat=True)
-    return [json.loads(line) for line in lines] or None
+    return _mended([json.loads(line) for line in lines]) or None
+
+
+def _mended(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Let a line whose parent was lost (the disk of its process was full for a moment) follow from the one before it.
+
+    Claude Code would go on from some earlier prompt otherwise and know nothing of what was said since [measured with 2.1].
+    A result whose call was lost it leaves out by itself; of such calls `selectors/runs.lost_calls` tells.
+    """
+    known, before = {line.get("uuid") for line in lines}, None
+    for line in lines:
+        if line.get("parentUuid") and line["parentUuid"] not in known:
+            line["parentUuid"] = before
+        before = line.get("uuid") or before
+    return lines
 
 
 def sessions(project_key: str) -> list[dict[str, Any]]:
@@ -117,13 +131,18 @@ def drop(session_id: str) -> None:
     TranscriptEntry.objects.filter(session_id=session_id).delete()
 
 
-def must_lead_to(session_id: str, message: str) -> None:
-    """Return where the session holds the message and all that it follows from. Raises `Conflict` in words otherwise."""
+def must_lead_to(session_id: str, message: str, *, run_id: str) -> None:
+    """Return where the session holds the message and all that it follows from in this attempt. Raises `Conflict` otherwise.
+
+    What was lost of the agent's work before the attempt is no part of it.
+    """
     parents: dict[str, str] = {}
     lines = TranscriptEntry.objects.filter(session_id=session_id, subpath="", uuid__isnull=False).values_list("uuid", "entry")
     for name, line in lines.iterator():
         try:
-            parents[str(name)] = str(json.loads(line).get("parentUuid") or "")
+            entry = json.loads(line)
+            first = entry.get("type") == "user" and begins(line, run_id)
+            parents[str(name)] = "" if first else str(entry.get("parentUuid") or "")
         except (ValueError, AttributeError):
             parents.pop(str(name), None)
     if not parents:

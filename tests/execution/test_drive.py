@@ -55,6 +55,15 @@ def test_what_an_earlier_life_had_reported_is_not_done_again(crew):
     assert not spec.home_of(held.id, held.fence).exists()
 
 
+def test_a_task_that_an_earlier_life_had_given_back_is_given_back_without_another_word(crew):
+    held = crew.claim()
+    runs.report(held.id, held.fence, {"status": "pending", "failure": "It does not work.", "approaches": ["One way"]})
+    drive_on(world.next_life(held))
+    assert Scripted.specs == [], "no process was started only to say that it is over"
+    ended = Run.objects.get(attempt=1)
+    assert (ended.status, ended.reason, ended.detail) == ("failed", "reported", "It does not work.")
+
+
 def test_git_holds_up_none_of_the_threads_that_record_what_runs_do(crew, monkeypatch):
     snapshot, threads = snapshots.take, []
 

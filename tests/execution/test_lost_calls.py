@@ -8,6 +8,7 @@ from tasks_app.domain.lost_calls import LostCall
 from tasks_app.domain.statuses import DecisionKind, Reason
 from tasks_app.models import Decision
 from tasks_app.runners.port import Outcome, OutcomeKind, Parked
+from tasks_app.services import transcripts
 from tests.execution.lives import Scripted, done, drive_on, outcome, told
 from tests.services import world
 
@@ -94,6 +95,20 @@ def test_a_parked_request_whose_call_the_transcript_lost_is_told_with_its_answer
     assert [call.input for call in lost_calls.read(prompt)] == ['{"command": "mkdir a"}']
 
 
+def asking(kind):
+    """A life whose transcript holds the prompt, that asks for something of this kind and is parked."""
+
+    async def asks(given, port):
+        await port.note_session(given.new_session_id)
+        await port.session_store.append({"project_key": "p", "session_id": given.new_session_id}, [told(given, uuid="1")])
+        port._grace_s = 0
+        with pytest.raises(Parked):
+            await port.ask(world.ask(kind))
+        return Outcome(OutcomeKind.PARKED, Reason.PARKED)
+
+    return asks
+
+
 def answered_and(*, parent: str | None):
     """A life that is told the answer in its prompt; the line of that prompt follows from `parent`."""
 
@@ -105,31 +120,44 @@ def answered_and(*, parent: str | None):
     return goes_on
 
 
-@pytest.mark.parametrize(("parent", "again"), [("lost", True), ("1", False)])
+@pytest.mark.parametrize("parent", ["lost", "1"])
 @pytest.mark.parametrize("choice", ["answer", "deny"])
-def test_an_answer_that_was_told_in_a_line_nobody_reads_is_told_again_so_that_nothing_is_asked_twice(crew, choice, parent, again):
+def test_an_answer_that_was_told_is_not_told_again_though_the_line_before_it_was_lost(crew, choice, parent):
     held = crew.claim()
     kind, data = (
         (QUESTION, {"answers": {"Which currency format should the invoices use?": "ISO code"}})
         if choice == "answer"
         else (PERMISSION, None)
     )
-
-    async def asks(given, port):
-        await port.note_session(given.new_session_id)
-        await port.session_store.append({"project_key": "p", "session_id": given.new_session_id}, [told(given, uuid="1")])
-        port._grace_s = 0
-        with pytest.raises(Parked):
-            await port.ask(world.ask(kind))
-        return Outcome(OutcomeKind.PARKED, Reason.PARKED)
-
-    drive_on(held, asks)
+    drive_on(held, asking(kind))
     world.answer(Decision.objects.get(), choice, note="Because.", data=data)
     drive_on(world.take(held.id), answered_and(parent=parent))
     assert Decision.objects.get().consumed_at is not None
     drive_on(world.take(held.id), done())
-    assert ("[crewdesk:answered toolu_1]" in Scripted.specs[0].prompt) is again
-    assert Decision.objects.get().consumed_at is not None, "and it is spent at the end"
+    assert "[crewdesk:answered toolu_1]" not in Scripted.specs[0].prompt
+    assert Decision.objects.get().consumed_at is not None
+
+
+@pytest.mark.parametrize("lost", [True, False], ids=["its call was lost", "its call is there"])
+def test_an_answer_that_came_as_the_result_of_a_call_nobody_reads_is_told_again_so_that_nothing_is_asked_twice(crew, lost):
+    """Claude Code leaves a result out whose call was lost."""
+    held = crew.claim()
+    drive_on(held, asking(PERMISSION))
+    world.answer(Decision.objects.get(), "deny", note="Because.")
+    Decision.objects.update(delivered_fence=2)
+    call = {"type": "assistant", "uuid": "8", "message": {"content": [{"type": "tool_use", "id": "toolu_1"}]}}
+    came = {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True, "content": "The lead said no: Because."}
+    result = {"type": "user", "uuid": "9", "message": {"content": [came]}}
+
+    async def is_answered(given, port):
+        place = {"project_key": "p", "session_id": given.session_id}
+        await port.session_store.append(place, [result] if lost else [call, result])
+        return Outcome(OutcomeKind.PARKED, Reason.INTERRUPTED)
+
+    drive_on(world.take(held.id), is_answered)
+    assert Decision.objects.get().consumed_at is not None
+    drive_on(world.take(held.id), done())
+    assert ("[crewdesk:answered toolu_1]" in Scripted.specs[0].prompt) is lost
 
 
 def test_a_grant_that_was_told_in_a_line_nobody_reads_is_not_given_a_second_time(crew):
@@ -142,7 +170,7 @@ def test_a_grant_that_was_told_in_a_line_nobody_reads_is_not_given_a_second_time
     assert "[crewdesk:repeat toolu_1]" not in Scripted.specs[0].prompt
 
 
-def test_what_follows_from_a_line_that_was_lost_is_lost_too_for_no_process_reads_it(crew):
+def test_a_call_that_was_lost_is_told_though_its_result_was_stored(crew):
     """Seen with a disk that was full for a moment: the result of a call was stored, the call itself was not."""
     held = crew.claim()
     cut_off = {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True, "content": "The user doesn't want to"}
@@ -151,36 +179,23 @@ def test_what_follows_from_a_line_that_was_lost_is_lost_too_for_no_process_reads
     drive_on(held, parking(orphan, follows))
     world.answer(Decision.objects.get(), "allow")
     drive_on(world.take(held.id), done())
-    assert [call.id for call in lost_calls.read(Scripted.specs[0].prompt)] == ["toolu_1"]
-
-
-def work(uuid, parent):
-    return {
-        "type": "assistant",
-        "uuid": uuid,
-        "parentUuid": parent,
-        "message": {"content": [{"type": "text", "text": "I work."}]},
-    }
-
-
-@pytest.mark.parametrize(
-    ("lines", "again"),
-    [
-        ((work("3", "2"),), True),
-        ((work("2", "1"), work("4", "3")), False),
-        ((work("2", "1"),), False),
-        ((), False),
-    ],
-    ids=["the first answer was lost", "a later one was lost", "nothing was lost", "it never answered"],
-)
-def test_an_agent_whose_task_is_in_no_line_that_is_read_is_told_its_task_again_with_what_it_did(crew, lines, again):
-    """Seen with a disk that was full for a moment: Claude Code went on from before the prompt that nothing followed from."""
-    held = crew.claim()
-    drive_on(held, parking(*lines))
-    world.answer(Decision.objects.get(), "deny", note="Not now.")
-    drive_on(world.take(held.id), done())
     prompt = Scripted.specs[0].prompt
-    assert ("[crewdesk:task T-1 attempt 1]" in prompt) is again
-    assert [call.id for call in lost_calls.read(prompt)] == ["toolu_1"]
-    assert "[crewdesk:answered toolu_1]" in prompt
-    assert Scripted.specs[0].session_id, "it goes on in its session"
+    assert [(call.id, call.result) for call in lost_calls.read(prompt)] == [("toolu_1", None)]
+    assert "It was not made: it waited for an answer" in prompt
+    assert lost_calls.UNKNOWN not in prompt, "it is known, for it was never made"
+    assert "[crewdesk:task T-1 attempt 1]" not in prompt, "its task it knows"
+
+
+def test_a_line_whose_parent_was_lost_follows_from_the_one_before_it():
+    place = {"project_key": "p", "session_id": "s"}
+    pairs = (("1", None), ("2", "1"), ("4", "3"), ("5", "4"), ("6", "2"), ("8", "7"))
+    lines = [{"type": "user", "uuid": uuid, "parentUuid": parent} for uuid, parent in pairs]
+    transcripts.append(place, [*lines[:2], {"type": "mode"}, *lines[2:]])
+    mended = [(line["uuid"], line["parentUuid"]) for line in transcripts.load(place) if "uuid" in line]
+    assert mended == [("1", None), ("2", "1"), ("4", "2"), ("5", "4"), ("6", "2"), ("8", "6")]
+
+
+def test_a_session_whose_first_line_was_lost_begins_with_the_next():
+    place = {"project_key": "p", "session_id": "s"}
+    transcripts.append(place, [{"type": "user", "uuid": "2", "parentUuid": "1"}])
+    assert transcripts.load(place) == [{"type": "user", "uuid": "2", "parentUuid": None}]

@@ -1,5 +1,6 @@
 """A fork: a new attempt that begins with the conversation of an earlier one. What cannot be forked is refused, in words."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,12 @@ def test_a_damaged_conversation_is_refused_and_an_earlier_message_is_not(one: Tr
         forks.fork(one.run.pk, at=5, files="then", actor=ME)
     assert nothing_changed(one)
     forks.fork(one.run.pk, at=2, actor=ME)
+
+
+def test_what_was_lost_before_the_attempt_began_is_no_gap_in_its_conversation(one: Tried) -> None:
+    opening = transcripts.load(key())[0]
+    TranscriptEntry.objects.filter(uuid="u1").update(entry=json.dumps({**opening, "parentUuid": "lost"}))
+    forks.fork(one.run.pk, at=5, actor=ME)
 
 
 def test_an_attempt_of_an_older_version_says_so(one: Tried) -> None:
