@@ -28,7 +28,7 @@ BENCHES: dict[str, Bench] = {
         "a rehearsed team while everything is killed; ends with the auditor",
         1800,
         {"worker_slots": "4", "db_pool": "8"},
-        small_disk_mib=2048,
+        small_disk_mib=512,
         own_clock=True,
     ),
     "rolling": Bench(
