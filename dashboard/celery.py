@@ -17,33 +17,10 @@ open_files.allow_many()
 # Celery would run Django's checks and tell nobody what they found; they load every page, a third of a second at each start.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
-POOL = "threads"
-"""The runs of a worker share one supervisor, which a forked child would not have."""
 OTHER_POOL = "Crewdesk's workers run agents in threads: leave out --pool, or start one with `python -m dashboard.worker`."
 
 app = Celery("crewdesk")
-app.config_from_object("django.conf:settings", namespace="CELERY")
-app.conf.update(
-    task_acks_late=False,
-    task_ignore_result=True,
-    result_backend=None,
-    task_serializer="json",
-    accept_content=["json"],
-    worker_pool=POOL,
-    worker_concurrency=settings.WORKER_SLOTS,
-    worker_prefetch_multiplier=1,
-    worker_hijack_root_logger=False,
-    broker_connection_retry_on_startup=True,
-    broker_connection_max_retries=None,
-    broker_transport_options={
-        "visibility_timeout": 86400,
-        "socket_timeout": 10,
-        "socket_keepalive": True,
-        "health_check_interval": 10,
-    },
-    task_publish_retry_policy={"max_retries": 1, "interval_start": 0},
-    task_default_queue="crewdesk",
-)
+app.config_from_object("django.conf:settings", namespace="CELERY")  # read when they are first asked for, not here
 app.autodiscover_tasks(["tasks_app"], related_name="jobs")
 app.steps["consumer"].add("tasks_app.jobs:Room")  # by name: only a worker loads what drives runs
 
@@ -53,6 +30,6 @@ def _begin(options: Mapping[str, Any] | None = None, **_: Any) -> None:
     """A worker begins. Celery's command line takes a pool over the one that is configured: that raises SystemExit."""
     own_memory.keep_private()  # Celery's own command line comes by no other way
     given = options or {}
-    pool = given.get("pool") or given.get("pool_cls") or POOL
-    if get_implementation(pool) is not get_implementation(POOL):
+    pool = given.get("pool") or given.get("pool_cls") or settings.CELERY_WORKER_POOL
+    if get_implementation(pool) is not get_implementation(settings.CELERY_WORKER_POOL):
         raise SystemExit(OTHER_POOL)

@@ -10,6 +10,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.views.debug import SafeExceptionReporterFilter
 
+from dashboard import problem
+
 
 class ContentSecurityPolicyMiddleware:
     """Sets one strict policy on every response; nothing is inline, so there is no nonce."""
@@ -37,8 +39,7 @@ class SignInRequiredMiddleware(LoginRequiredMiddleware):
     ) -> HttpResponseBase | None:
         """Send people to the sign-in page; tell programs 401."""
         if request.path.startswith("/api/") and not request.user.is_authenticated:
-            detail = {"code": "sign_in_required", "message": "Sign in first.", "field": "", "problems": []}
-            return JsonResponse({"error": detail}, status=401)
+            return JsonResponse(problem.body("sign_in_required", "Sign in first."), status=401)
         return super().process_view(request, view_func, view_args, view_kwargs)
 
 

@@ -10,8 +10,10 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
+from dashboard import problem
 from dashboard.underway import Application, Receive, Scope, Send
 from dashboard.views import errors
+from tasks_app.domain.errors import TooLarge
 
 IMPORTS = ("/teams/import/file/", "/api/teams/import")
 """The addresses that take the file of a team."""
@@ -81,5 +83,5 @@ class TooLargeMiddleware:
             return self.get_response(request)
         words = f"{too_much(limit)} Make it smaller and try again."
         if request.path.startswith("/api/"):
-            return JsonResponse({"error": {"code": "too_large", "message": words, "field": "", "problems": []}}, status=413)
+            return JsonResponse(problem.answer(TooLarge(words)), status=413)
         return errors.page(request, 413, message=words)

@@ -10,10 +10,11 @@ from ninja import NinjaAPI, Schema
 from ninja.errors import ValidationError
 from pydantic import ConfigDict
 
+from dashboard import problem
 from dashboard.access import Viewer, team_at, viewer_for
 from dashboard.uploads import too_much
 from dashboard.views.errors import NO_DATABASE_WORDS, RETRY_S
-from tasks_app.domain.errors import DomainError, Invalid, TooLarge, Unavailable
+from tasks_app.domain.errors import DomainError, TooLarge, Unavailable
 
 
 class Body(Schema):
@@ -48,30 +49,22 @@ def team_of(request: HttpRequest, slug: str, *, act: bool = False) -> tuple[int,
     return team_at(viewer, slug, act=act).pk, viewer
 
 
-def problem_answer(error: DomainError) -> dict[str, Any]:
-    """Return a domain error in the API's shape."""
-    problems = []
-    if isinstance(error, Invalid):
-        problems = [{"message": p.message, "path": p.path, "line": p.line, "fix": p.fix} for p in error.problems]
-    return {"error": {"code": error.code, "message": error.message, "field": error.field, "problems": problems}}
-
-
 def install_errors(api: NinjaAPI) -> None:
     """Map expected failures once for every endpoint."""
 
     @api.exception_handler(DomainError)
     def _domain(request: HttpRequest, error: DomainError) -> HttpResponse:
-        return api.create_response(request, problem_answer(error), status=error.status)
+        return api.create_response(request, problem.answer(error), status=error.status)
 
     @api.exception_handler(RequestDataTooBig)
     def _too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
         words = too_much(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
-        return api.create_response(request, problem_answer(TooLarge(words)), status=413)
+        return api.create_response(request, problem.answer(TooLarge(words)), status=413)
 
     @api.exception_handler(OperationalError)
     @api.exception_handler(InterfaceError)
     def _no_database(request: HttpRequest, error: Exception) -> HttpResponse:
-        answer = api.create_response(request, problem_answer(Unavailable(": ".join(NO_DATABASE_WORDS))), status=503)
+        answer = api.create_response(request, problem.answer(Unavailable(": ".join(NO_DATABASE_WORDS))), status=503)
         answer["Retry-After"] = RETRY_S
         return answer
 
@@ -82,5 +75,5 @@ def install_errors(api: NinjaAPI) -> None:
         ]
         first = problems[0] if problems else {"path": "", "message": "The request is not right."}
         message = f"{first['path'] or 'body'}: {first['message']}"
-        body = {"error": {"code": "invalid", "message": message, "field": first["path"], "problems": problems}}
-        return api.create_response(request, body, status=422)
+        told = problem.body("invalid", message, field=first["path"], problems=problems)
+        return api.create_response(request, told, status=422)

@@ -134,6 +134,24 @@ def _broker(url: str) -> str:
 
 
 CELERY_BROKER_URL = _broker(REDIS_URL)
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": 86400,
+    "socket_timeout": 10,
+    "socket_keepalive": True,
+    "health_check_interval": 10,
+}
+CELERY_TASK_ACKS_LATE = False  # a message is only a nudge
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_RESULT_BACKEND = None
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0}
+CELERY_TASK_DEFAULT_QUEUE = "crewdesk"
+CELERY_WORKER_POOL = "threads"  # the runs of a worker share one supervisor, which a forked child would not have
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
@@ -192,6 +210,7 @@ USE_I18N = False
 GRACE_S = env.number("CREWDESK_GRACE_S", 120, low=0, high=86400)
 DAY_USD = env.number("CREWDESK_DAY_USD", DEFAULT_SERVER_USD_A_DAY, low=0.01, high=10_000_000)  # all teams together, a day (UTC)
 WORKER_SLOTS = int(env.number("CREWDESK_WORKER_SLOTS", 8, low=1, high=500))
+CELERY_WORKER_CONCURRENCY = WORKER_SLOTS
 CLAUDE_CLI = env.text("CREWDESK_CLAUDE_CLI")  # empty: the one that the SDK's wheel carries
 REHEARSE = env.flag("CREWDESK_REHEARSE", default=False)
 FOR_EVER, LONGEST_DAYS = 0, 36_500

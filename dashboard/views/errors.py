@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import Resolver404, resolve
 
+from dashboard import problem
 from dashboard.idempotency import FIELD
 from tasks_app.execution.db import is_away
 
@@ -82,9 +83,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
     title, words = NO_DATABASE_WORDS if gone else WORDS[500]
     status = 503 if gone else 500
     if request.path.startswith("/api/"):
-        code = "unavailable" if gone else "broken"
-        detail = {"code": code, "message": f"{title}: {words}", "field": "", "problems": []}
-        response: HttpResponse = JsonResponse({"error": detail}, status=status)
+        told = problem.body("unavailable" if gone else "broken", f"{title}: {words}")
+        response: HttpResponse = JsonResponse(told, status=status)
     else:
         form = _kept(request)
         context = {"title": title, "words": KEPT_WORDS if form else words, "address": request.path, "form": form}

@@ -44,7 +44,10 @@ ENDED_WORD = {RunStatus.COMPLETED: "it was completed", RunStatus.FAILED: "it fai
 def start_team(
     plan: Plan, *, source: Source, user_id: int | None, rehearsal: bool, actor: str, idempotency_key: str = ""
 ) -> Team:
-    """Prepare the workspace, make the team with everything in its plan, and let it begin. All or nothing."""
+    """Prepare the workspace, make the team with everything in its plan, and let it begin. All or nothing.
+
+    Its first tasks are given out in the transaction that makes it: whoever sees it sees it at work.
+    """
     if known := idempotency.made(idempotency_key):
         team = teams.get(int(known))
         scheduling.tick(team.pk)
@@ -61,13 +64,13 @@ def start_team(
             plan, slug=slug, source=source, workspace=workspace, user_id=user_id, rehearsal=rehearsal, actor=actor
         )
         planned.fill(made, plan, actor=actor)
+        scheduling.give_out(made.pk)
         return made
 
     try:
         team = idempotency.once(idempotency_key, lambda known: teams.get(int(known)), make)
     finally:
         teams.drop_folder_of_none(slug)
-    scheduling.tick(team.pk)
     return Team.objects.get(pk=team.pk)
 
 

@@ -41,18 +41,34 @@ def claim_all(
     """
     tried = {} if tried is None else tried
     won = confirmed(tried, worker=worker)
-    teams: dict[int, list[str]] = defaultdict(list)
-    found = dict(Run.objects.filter(pk__in=run_ids, status=RunStatus.PENDING.value).values_list("pk", "team_id"))
-    for run_id in dict.fromkeys(run_ids):
-        if run_id in found:
-            teams[found[run_id]].append(run_id)
-    for team_id, ids in teams.items():
+    for team_id, ids in _by_team(run_ids, along=more > 0).items():
         left = more - sum(held.id not in run_ids for held in won)
         with transaction.atomic():
             claimed = _claim(team_id, ids, worker=worker, host=host, more=left)
             tried.update({held.id: held for held in claimed})
         won += claimed
     return won
+
+
+def _by_team(run_ids: Sequence[str], *, along: bool) -> dict[int, list[str]]:
+    """Return the named runs that wait, by team, in the order they were named.
+
+    `along`: also the teams of those that others were quicker to take, where more is due. Of fifty nudges in one moment the
+    first twenty-five may name runs that the worker which came first has taken along: the second must not wait for the next.
+    """
+    found: dict[int, list[str]] = defaultdict(list)
+    rows = {pk: (team, status) for pk, team, status in Run.objects.filter(pk__in=run_ids).values_list("pk", "team_id", "status")}
+    taken = set()
+    for run_id in dict.fromkeys(run_ids):
+        team_id, status = rows.get(run_id, (0, ""))
+        if status == RunStatus.PENDING.value:
+            found[team_id].append(run_id)
+        elif status:
+            taken.add(team_id)
+    if along and (taken := taken - found.keys()):
+        due = Run.objects.filter(team_id__in=taken, status=RunStatus.PENDING.value, due_at__lte=DatabaseNow())
+        found.update({team_id: [] for team_id in due.values_list("team_id", flat=True).distinct()})
+    return found
 
 
 def confirmed(tried: Mapping[str, Held], *, worker: str) -> list[Held]:

@@ -6,6 +6,7 @@ import pytest
 from django.conf import settings
 from django.db import OperationalError
 
+from tasks_app import wake
 from tasks_app.domain.errors import Conflict, DomainError, Invalid, NotFound, TooLarge
 from tasks_app.domain.plan_model import Plan
 from tasks_app.models import Agent, Decision, Dependency, Run, Task, Team
@@ -216,6 +217,14 @@ def test_a_team_is_made_with_everything_in_its_plan_and_begins(source):
     assert Run.objects.get().task.title == "A"
     assert (settings.HOME / "workspaces" / "atlas" / "work" / "README").read_text() == "hello"
     assert world.kinds(team)[0] == "team.started"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_whoever_hears_of_a_new_team_finds_its_first_tasks_given_out(source, monkeypatch):
+    seen = []
+    monkeypatch.setattr(wake, "browsers", lambda team_id, seq, keys: seen.append(Run.objects.filter(team_id=team_id).count()))
+    start(source)
+    assert set(seen) == {1}, "from the first hint on"
 
 
 def test_two_teams_of_one_name_get_their_own_folders(source):

@@ -94,6 +94,20 @@ def test_what_else_is_due_is_taken_along_up_to_the_workers_share_and_never_what_
 
 
 @pytest.mark.django_db
+def test_who_is_nudged_for_what_another_took_along_takes_its_own_share_at_once(django_assert_num_queries):
+    """Of fifty nudges in one moment half name runs that the first worker has: the second began only when they were through."""
+    crew = world.make(agents=4, titles=list("ABCD"), limits={"parallel": 4})
+    ids = [runs.claim_task(t.pk, agent_id=a.pk, actor="system").pk for t, a in zip(crew.tasks, crew.agents, strict=True)]
+    for name in ("w1", "w2"):
+        workers.register(name, host="h", slots=9, has_key=False)
+    assert [held.id for held in claims.claim_all(ids[:1], worker="w1", host="h", more=9)] == ids[:2]
+    assert claims.claim_all(ids[1:2], worker="w2", host="h") == [], "it has no place for more"
+    assert [held.id for held in claims.claim_all(ids[1:2], worker="w2", host="h", more=9)] == ids[2:]
+    with django_assert_num_queries(2):  # nothing is due: the team is not even locked
+        assert claims.claim_all(ids[1:2], worker="w2", host="h", more=9) == []
+
+
+@pytest.mark.django_db
 def test_a_place_is_for_the_run_that_has_waited_longest_whatever_its_team():
     crew, other = world.make(titles=("A", "B")), world.make()
     mine = runs.claim_task(crew.tasks[0].pk, agent_id=crew.agents[0].pk, actor="system")
