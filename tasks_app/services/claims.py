@@ -36,39 +36,39 @@ def claim_all(
     """`claim` of many runs, one transaction and one UPDATE per team; returns those it got.
 
     The team's caps are counted under its lock, so two workers never start one run too many: those named first come first.
-    Where a team has more runs that are due, at most `more` of them are taken along, no more than this worker's share of the work.
+    `more`: places besides those of the named runs. Where there are any, what else is due in their teams is taken along, no more
+    than this worker's share of the work: in these places and in those of named runs that are not to be had.
     `tried`: what earlier tries of this call have claimed; those commits that are done count, whether or not they were answered.
     """
     tried = {} if tried is None else tried
     won = confirmed(tried, worker=worker)
-    for team_id, ids in _by_team(run_ids, along=more > 0).items():
-        left = more - sum(held.id not in run_ids for held in won)
+    left = more - sum(held.id not in run_ids for held in won)
+    wanted = [run_id for run_id in dict.fromkeys(run_ids) if run_id not in {held.id for held in won}]
+    for team_id, ids in _by_team(wanted, along=left > 0).items():
         with transaction.atomic():
             claimed = _claim(team_id, ids, worker=worker, host=host, more=left)
             tried.update({held.id: held for held in claimed})
+        left += len(ids) - len(claimed) if left > 0 else 0
         won += claimed
     return won
 
 
 def _by_team(run_ids: Sequence[str], *, along: bool) -> dict[int, list[str]]:
-    """Return the named runs that wait, by team, in the order they were named.
+    """Return the named runs by team, in the order they were named, of the teams in which there is something to claim.
 
-    `along`: also the teams of those that others were quicker to take, where more is due. Of fifty nudges in one moment the
-    first twenty-five may name runs that the worker which came first has taken along: the second must not wait for the next.
+    That is one of the named, or with `along` whatever is due. Of fifty nudges in one moment the first twenty-five may name
+    runs that the worker which came first has taken along: the second must not wait for the next.
     """
-    found: dict[int, list[str]] = defaultdict(list)
     rows = {pk: (team, status) for pk, team, status in Run.objects.filter(pk__in=run_ids).values_list("pk", "team_id", "status")}
-    taken = set()
-    for run_id in dict.fromkeys(run_ids):
-        team_id, status = rows.get(run_id, (0, ""))
-        if status == RunStatus.PENDING.value:
-            found[team_id].append(run_id)
-        elif status:
-            taken.add(team_id)
-    if along and (taken := taken - found.keys()):
-        due = Run.objects.filter(team_id__in=taken, status=RunStatus.PENDING.value, due_at__lte=DatabaseNow())
-        found.update({team_id: [] for team_id in due.values_list("team_id", flat=True).distinct()})
-    return found
+    named: dict[int, list[str]] = defaultdict(list)
+    for run_id in run_ids:
+        if run_id in rows:
+            named[rows[run_id][0]].append(run_id)
+    waits = {team_id for team_id, status in rows.values() if status == RunStatus.PENDING.value}
+    if along and (others := named.keys() - waits):
+        due = Run.objects.filter(team_id__in=others, status=RunStatus.PENDING.value, due_at__lte=DatabaseNow())
+        waits.update(due.values_list("team_id", flat=True).distinct())
+    return {team_id: ids for team_id, ids in named.items() if team_id in waits}
 
 
 def confirmed(tried: Mapping[str, Held], *, worker: str) -> list[Held]:
@@ -145,9 +145,10 @@ def _to_be_had(team: Team, run_ids: list[str], *, worker: str, more: int) -> dic
     found = {pk: (fence, kind) for pk, fence, kind in due.values_list("pk", "fence", "task__type")}
     named = [run_id for run_id in run_ids if run_id in found]
     others = [run_id for run_id in found if run_id not in named]
+    most = more + len(run_ids) - len(named) if more > 0 else 0
     places = parallel(team.limits) - capacity.at_work(team.pk)
     fences = {}
-    for run_id in named + others[: _along(worker, len(named), len(others), most=more)]:
+    for run_id in named + others[: _along(worker, len(named), len(others), most=most)]:
         fence, kind = found[run_id]
         if kind == TURN or places > 0:
             places -= kind != TURN
