@@ -44,6 +44,9 @@ last turn that show no genuine result were not rejected by anybody; make them ag
 LOST = """\
 These calls of yours, the last ones before now, or their results are missing in your conversation, for it was stored a moment
 behind. Do not make one again that took effect:"""
+BEGUN = """\
+A process of yours began with this task before, and your conversation need not hold what it did. These were its last calls. Do not
+make one again that took effect:"""
 AFTER_OVERFLOW = """\
 A message or tool result of yours was too large to be read, and your process had to be ended. Ask for less output (head,
 tail, a narrower search)."""
@@ -210,10 +213,12 @@ def _entry(entry: Any) -> str:
     return f"- {entry.name} (version {entry.version}, by {author}{f', {entry.task}' if entry.task else ''}): {value}{more}"
 
 
-def going_on(run: Any, decisions: Sequence[Any], *, interrupted_call: str, lost: Sequence[LostCall] = ()) -> str:
+def going_on(
+    run: Any, decisions: Sequence[Any], *, interrupted_call: str, lost: Sequence[LostCall] = (), anew: bool = False
+) -> str:
     """Return the prompt that resumes a session: what was decided, what was interrupted, what to repeat.
 
-    `lost`: calls that its agent made and does not find in its conversation.
+    `lost`: calls that its agent made and does not find in its conversation, or all the last ones where that begins `anew`.
     """
     parts = [f"You go on with {run.task.label} {run.task.title}."]
     if run.interrupted:
@@ -222,7 +227,7 @@ def going_on(run: Any, decisions: Sequence[Any], *, interrupted_call: str, lost:
         parts += [AFTER_OVERFLOW] if run.overflowed else []
     if lost:
         asked_for = {decision.tool_use_id for decision in decisions}
-        parts.append(f"{LOST}\n{lost_calls.told(replace(call, waited=call.id in asked_for) for call in lost)}")
+        parts.append(f"{BEGUN if anew else LOST}\n{lost_calls.told(replace(call, waited=call.id in asked_for) for call in lost)}")
     if decisions:
         parts.append(AFTER_WAITING)
         parts += [_decided(d) for d in decisions]

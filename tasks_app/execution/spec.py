@@ -143,7 +143,7 @@ def carried_session(task: Any, agent: Any, *, rehearsal: bool) -> str:
 
 
 def _prompt(run: Any, closed: list[Any], carried: str, conversation: Conversation, *, resumes: bool) -> str:
-    lost = reading.lost_calls(run.pk, conversation)
+    lost = reading.lost_calls(run.pk, conversation, anew=not resumes)
     if resumes:
         told = prompts.going_on(run, closed, interrupted_call=reading.last_call_without_result(run.pk), lost=lost)
     else:
@@ -164,7 +164,7 @@ def _first(run: Any, closed: list[Any], carried: str, lost: list[LostCall]) -> s
         prompt += f"\n\n## The workspace\n{told}"
     if not closed and not lost:
         return prompt
-    return f"{prompt}\n\n{prompts.going_on(run, closed, interrupted_call='', lost=lost)}"
+    return f"{prompt}\n\n{prompts.going_on(run, closed, interrupted_call='', lost=lost, anew=True)}"
 
 
 def _shared(run: Any) -> list[Entry]:

@@ -60,10 +60,11 @@ def _given(call: Step) -> str:
     return json.dumps(call.data.get("input") or {}, ensure_ascii=False)
 
 
-def lost_calls(run_id: str, conversation: Conversation) -> list[LostCall]:
+def lost_calls(run_id: str, conversation: Conversation, *, anew: bool = False) -> list[LostCall]:
     """Return the last calls of the main thread that the stored transcript does not hold, or whose result it does not hold.
 
     A transcript follows its process by about 0.1 s: a few calls at most, so that the ends of both are compared.
+    `anew`: all of the last ones, for an attempt that begins with its prompt again, whatever stands before that.
     """
     mine = Step.objects.filter(run_id=run_id, parent_tool_use_id="")
     calls = list(mine.filter(kind=StepKind.TOOL_CALL.value).exclude(tool_use_id="").order_by("-seq")[:LATEST_CALLS])[::-1]
@@ -73,7 +74,7 @@ def lost_calls(run_id: str, conversation: Conversation) -> list[LostCall]:
     return [
         _lost(call, results.get(call.tool_use_id))
         for call in calls
-        if _is_lost(call.tool_use_id, conversation, came=call.tool_use_id in results)
+        if anew or _is_lost(call.tool_use_id, conversation, came=call.tool_use_id in results)
     ]
 
 

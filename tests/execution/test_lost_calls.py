@@ -62,6 +62,32 @@ def test_calls_of_a_life_that_left_no_transcript_are_told_with_the_first_prompt(
     assert [call.id for call in lost_calls.read(prompt)] == ["toolu_1"]
 
 
+def test_an_attempt_whose_prompt_was_lost_begins_with_it_again_and_is_told_of_every_call_also_of_one_that_was_stored(crew):
+    """Seen with a disk that was full for a moment: what came after was stored, before the prompt that was given again."""
+    held = crew.claim()
+    use = {"type": "tool_use", "id": "toolu_1"}
+
+    async def asks(given, port):
+        place = {"project_key": "p", "session_id": given.new_session_id}
+        await port.note_session(given.new_session_id)
+        await port.session_store.append(
+            place, [{"type": "assistant", "uuid": "2", "parentUuid": "1", "message": {"content": [use]}}]
+        )
+        await port.emit([bash("toolu_0", "one"), came("toolu_0", "1 passed"), bash("toolu_1", "mkdir a")])
+        port._grace_s = 0
+        with pytest.raises(Parked):
+            await port.ask(world.ask())
+        return Outcome(OutcomeKind.PARKED, Reason.PARKED)
+
+    drive_on(held, asks)
+    world.answer(Decision.objects.get(), "deny", note="Not now.")
+    drive_on(world.take(held.id), done())
+    prompt = Scripted.specs[0].prompt
+    assert "[crewdesk:task T-1 attempt 1]" in prompt
+    assert [call.id for call in lost_calls.read(prompt)] == ["toolu_0", "toolu_1"]
+    assert "A process of yours began with this task before" in prompt
+
+
 def bash(name, command):
     return world.StepDraft(world.StepKind.TOOL_CALL, "Bash", {"tool": "Bash", "input": {"command": command}}, name)
 
