@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonR
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET
 
+from dashboard import problem
 from dashboard.views import errors
 from tasks_app.domain.errors import DomainError
 from tasks_app.services.moments import one_moment
@@ -28,9 +29,7 @@ class DomainErrorMiddleware:
         if not isinstance(error, DomainError):
             return None
         if request.path.startswith("/api/"):
-            return JsonResponse(
-                {"error": {"code": error.code, "message": error.message, "field": error.field}}, status=error.status
-            )
+            return JsonResponse(problem.answer(error), status=error.status)
         return errors.page(request, error.status, message=error.message)
 
 

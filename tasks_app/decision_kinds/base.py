@@ -21,6 +21,8 @@ class Given:
     data: Mapping[str, Any] = field(default_factory=dict)
     who: str = "The lead"
     """Who speaks, where the agent is told of it: the human, or `The lead agent ada`."""
+    handed: bool = False
+    """Whether a process of the agent's had it before and ended: what it did with it is not known."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,11 @@ from tasks_app.domain.text import one_line
 
 CHOICES = {"allow": "allowed once", "allow_rule": "allowed in this task", "deny": "denied"}
 GRANTS = frozenset({"allow", "allow_rule"})
+NOT_MADE = "It was not made yet: make it now, exactly so, once."
+MADE_BEFORE = (
+    "Your process ended after it was told so: whether the call took effect is not known. Look first. Only if it did not, make it "
+    "now, exactly so, once."
+)
 STANDING = frozenset({"allow_rule"})
 UNANSWERED = Unanswered("deny", "it is denied", "it counts as denied")
 
@@ -39,5 +44,5 @@ def tell(given: Given, payload: Mapping[str, Any]) -> str:
     )
     note = f" {given.who} adds: {given.note}" if given.note else ""
     if given.choice in GRANTS:
-        return f"{given.who} ALLOWED your call of {call}. It was not made yet: make it now, exactly so, once.{note}"
+        return f"{given.who} ALLOWED your call of {call}. {MADE_BEFORE if given.handed else NOT_MADE}{note}"
     return f"{given.who} DENIED your call of {call}. Do not make it; find another way or say why you cannot.{note}"

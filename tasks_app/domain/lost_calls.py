@@ -20,7 +20,7 @@ MADE = "[crewdesk:made {}]"
 INPUT_LIMIT = 2_000
 RESULT_LIMIT = 1_000
 UNKNOWN = "Whether it took effect is not known."
-WAITED = "It was not made: it waited for an answer, which is told below."
+WAITED = "It was not made: it waited for the lead. What came of that is told below."
 _LINES = re.compile(
     rf"^\[crewdesk:made (\S+)\] (\S+) (.*)\n  (?:{re.escape(UNKNOWN)}|{re.escape(WAITED)}|It (gave|failed): (.*))$", re.MULTILINE
 )

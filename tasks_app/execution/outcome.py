@@ -96,15 +96,20 @@ def _following(held: Held, here: Here | None) -> Held | None:
         return None
 
 
-def has_reported(run: Any) -> bool:
-    """Whether the agent has said what became of its task, done or given back: then the attempt has nothing left to do."""
-    return (run.report or {}).get("status") in ("completed", "pending")
+def is_over(run: Any) -> bool:
+    """Whether its agent has said what became of its task, and nothing that it asked or was told since can change that.
+
+    A task that was given back may be taken up again, with an answer that came, and whoever is to be stopped is seen stopped.
+    """
+    status = (run.report or {}).get("status")
+    given_back = status == "pending" and run.stop_asked_at is None and not deliveries.undelivered(run.pk)
+    return status == "completed" or given_back
 
 
 def _owes_report(run: Any, outcome: Outcome) -> bool:
     """Whether the agent ended its turn without a word on its task."""
     ended = outcome.kind is OutcomeKind.ENDED and run.stop_reason != Reason.BY_HAND.value
-    return ended and not has_reported(run)
+    return ended and (run.report or {}).get("status") not in ("completed", "pending")
 
 
 def _what(run: Any, held: Held, outcome: Outcome, leaving_for: Reason | None) -> Write:

@@ -226,7 +226,7 @@ def going_on(
         parts.append(f"{INTERRUPTED}\n{AFTER_INTERRUPTION.format(what=what)}")
         parts += [AFTER_OVERFLOW] if run.overflowed else []
     if lost:
-        asked_for = {decision.tool_use_id for decision in decisions}
+        asked_for = {decision.tool_use_id for decision in decisions if not _was_handed(decision)}
         parts.append(f"{BEGUN if anew else LOST}\n{lost_calls.told(replace(call, waited=call.id in asked_for) for call in lost)}")
     if decisions:
         parts.append(AFTER_WAITING)
@@ -241,9 +241,15 @@ def _decided(decision: Any) -> str:
     if decision.status == DecisionStatus.EXPIRED.value:
         return f"{ANSWERED.format(decision.tool_use_id or decision.pk)}\n{EXPIRED.format(title=decision.title)}"
     kind = registry.get(decision.kind)
-    given = Given(decision.choice, decision.note, decision.answer, speaker(decision.answered_by))
+    given = Given(decision.choice, decision.note, decision.answer, speaker(decision.answered_by), handed=_was_handed(decision))
     marker = REPEAT if given.choice in kind.GRANTS else ANSWERED
     markers = marker.format(decision.tool_use_id or decision.pk)
     if given.choice in kind.STANDING:
         markers += ANSWERED.format(decision.pk)
     return f"{markers}\n{kind.tell(given, decision.payload)}"
+
+
+def _was_handed(decision: Any) -> bool:
+    """Whether a process was given leave to make this call: it may have made it, though nothing that was stored says so."""
+    granted = decision.choice in registry.get(decision.kind).GRANTS
+    return granted and decision.delivered_fence is not None

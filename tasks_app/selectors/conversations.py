@@ -1,4 +1,4 @@
-"""What a process that goes on in a stored session reads of it: every line, the way `services/transcripts.load` hands them out."""
+"""The latest stored lines of a session: what a process that goes on in it knows, as far as it is not summarised."""
 
 import re
 from functools import cached_property

@@ -46,7 +46,7 @@ def start_team(
 ) -> Team:
     """Prepare the workspace, make the team with everything in its plan, and let it begin. All or nothing.
 
-    Its first tasks are given out in the transaction that makes it: whoever sees it sees it at work.
+    Its first tasks are given out in the transaction that makes it: whoever sees it sees them given out.
     """
     if known := idempotency.made(idempotency_key):
         team = teams.get(int(known))

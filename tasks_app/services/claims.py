@@ -31,24 +31,24 @@ def claim(run_id: str, *, worker: str, host: str) -> Held | None:
 
 
 def claim_all(
-    run_ids: Sequence[str], *, worker: str, host: str, more: int = 0, tried: dict[str, Held] | None = None
+    run_ids: Sequence[str], *, worker: str, host: str, more: int | None = None, tried: dict[str, Held] | None = None
 ) -> list[Held]:
     """`claim` of many runs, one transaction and one UPDATE per team; returns those it got.
 
     The team's caps are counted under its lock, so two workers never start one run too many: those named first come first.
-    `more`: places besides those of the named runs. Where there are any, what else is due in their teams is taken along, no more
-    than this worker's share of the work: in these places and in those of named runs that are not to be had.
+    `more`: places besides those of the named runs. In these, and in those of named runs that are not to be had, what else is due
+    in their teams is taken along, no more than this worker's share of the work. None: only the named.
     `tried`: what earlier tries of this call have claimed; those commits that are done count, whether or not they were answered.
     """
     tried = {} if tried is None else tried
     won = confirmed(tried, worker=worker)
-    left = more - sum(held.id not in run_ids for held in won)
+    left = None if more is None else more - sum(held.id not in run_ids for held in won)
     wanted = [run_id for run_id in dict.fromkeys(run_ids) if run_id not in {held.id for held in won}]
-    for team_id, ids in _by_team(wanted, along=left > 0).items():
+    for team_id, ids in _by_team(wanted, along=left is not None).items():
         with transaction.atomic():
             claimed = _claim(team_id, ids, worker=worker, host=host, more=left)
             tried.update({held.id: held for held in claimed})
-        left += len(ids) - len(claimed) if left > 0 else 0
+        left = None if left is None else left + len(ids) - len(claimed)
         won += claimed
     return won
 
@@ -86,7 +86,7 @@ def follow(run_id: str, *, team_id: int, worker: str, host: str) -> Held | None:
 
     Where it is not to be had, or it is not its turn, others are nudged for it.
     """
-    won = _claim(team_id, [run_id], worker=worker, host=host, more=0) if _is_next(run_id) else []
+    won = _claim(team_id, [run_id], worker=worker, host=host, more=None) if _is_next(run_id) else []
     if not won:
         transaction.on_commit(partial(wake.nudge, run_id), robust=True)
     return won[0] if won else None
@@ -105,7 +105,7 @@ def hand_on(run_id: str) -> bool:
     return not due.exists() or wake.nudge(run_id)
 
 
-def _claim(team_id: int, run_ids: list[str], *, worker: str, host: str, more: int) -> list[Held]:
+def _claim(team_id: int, run_ids: list[str], *, worker: str, host: str, more: int | None) -> list[Held]:
     try:
         team = events.lock(team_id)
     except NotFound:
@@ -135,7 +135,7 @@ def _claim(team_id: int, run_ids: list[str], *, worker: str, host: str, more: in
     return [Held(run.pk, run.fence, run.team_id, run.task_id, run.agent_id) for run in won]
 
 
-def _to_be_had(team: Team, run_ids: list[str], *, worker: str, more: int) -> dict[str, int]:
+def _to_be_had(team: Team, run_ids: list[str], *, worker: str, more: int | None) -> dict[str, int]:
     """Return the runs that may start within the team's cap, with their fences: in the order they were named, then others."""
     if team.status != TeamStatus.ACTIVE.value:
         return {}
@@ -145,7 +145,7 @@ def _to_be_had(team: Team, run_ids: list[str], *, worker: str, more: int) -> dic
     found = {pk: (fence, kind) for pk, fence, kind in due.values_list("pk", "fence", "task__type")}
     named = [run_id for run_id in run_ids if run_id in found]
     others = [run_id for run_id in found if run_id not in named]
-    most = more + len(run_ids) - len(named) if more > 0 else 0
+    most = 0 if more is None else more + len(run_ids) - len(named)
     places = parallel(team.limits) - capacity.at_work(team.pk)
     fences = {}
     for run_id in named + others[: _along(worker, len(named), len(others), most=most)]:

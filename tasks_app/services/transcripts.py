@@ -43,7 +43,7 @@ def append(key: Mapping[str, Any], entries: Sequence[Mapping[str, Any]], *, run_
         return
     written = [(entry, json.dumps(entry)) for entry in entries]
     if run_id:
-        told = any(e.get("type") == "user" and begins(text, run_id) for e, text in written)
+        told = any(_is_prompt(e, text, run_id) for e, text in written)
         # before the task's own prompt is stored there is nothing to go on from: the next life starts with it again
         runs.guard(run_id, fence, **({"started_session": True} if told else {}))
     scope, stamp = _scope(key), int(now_s() * 1000)
@@ -51,6 +51,11 @@ def append(key: Mapping[str, Any], entries: Sequence[Mapping[str, Any]], *, run_
     rows.add(lines, known="ON CONFLICT DO NOTHING")
     if run_id and not scope["subpath"]:
         _spend(run_id, fence, written)
+
+
+def _is_prompt(entry: Mapping[str, Any], text: str, run_id: str) -> bool:
+    """Whether this line is the prompt that the attempt begins with; what a tool has printed is none."""
+    return entry.get("type") == "user" and '"type": "tool_result"' not in text and begins(text, run_id)
 
 
 def _spend(run_id: str, fence: int, written: Sequence[tuple[Mapping[str, Any], str]]) -> None:
@@ -94,13 +99,17 @@ def _mended(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Let a line whose parent was lost (the disk of its process was full for a moment) follow from the one before it.
 
     Claude Code would go on from some earlier prompt otherwise and know nothing of what was said since [measured with 2.1].
-    A result whose call was lost it leaves out by itself; of such calls `selectors/runs.lost_calls` tells.
+    A result whose call was lost it leaves out by itself; of such calls `selectors/runs.lost_calls` tells. What was compacted
+    stays so: a summary begins anew, and where it is the summary that was lost, what it stood for is there again.
     """
     known, before = {line.get("uuid") for line in lines}, None
     for line in lines:
         if line.get("parentUuid") and line["parentUuid"] not in known:
-            line["parentUuid"] = before
-        before = line.get("uuid") or before
+            line["parentUuid"] = None if line.get("isCompactSummary") else before
+        if line.get("subtype") == "compact_boundary":
+            before = line.get("logicalParentUuid") or before
+        else:
+            before = line.get("uuid") or before
     return lines
 
 
@@ -141,8 +150,7 @@ def must_lead_to(session_id: str, message: str, *, run_id: str) -> None:
     for name, line in lines.iterator():
         try:
             entry = json.loads(line)
-            first = entry.get("type") == "user" and begins(line, run_id)
-            parents[str(name)] = "" if first else str(entry.get("parentUuid") or "")
+            parents[str(name)] = "" if _is_prompt(entry, line, run_id) else str(entry.get("parentUuid") or "")
         except (ValueError, AttributeError):
             parents.pop(str(name), None)
     if not parents:

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from tasks_app.domain.statuses import DecisionKind, Reason
-from tasks_app.execution import db, spec
+from tasks_app.execution import db, outcome, spec
 from tasks_app.models import Decision, Run, Step, Team
 from tasks_app.runners.port import Directive, Outcome, OutcomeKind, Parked
 from tasks_app.services import actions, messages, runs, snapshots
@@ -62,6 +62,32 @@ def test_a_task_that_an_earlier_life_had_given_back_is_given_back_without_anothe
     assert Scripted.specs == [], "no process was started only to say that it is over"
     ended = Run.objects.get(attempt=1)
     assert (ended.status, ended.reason, ended.detail) == ("failed", "reported", "It does not work.")
+
+
+def test_who_gave_a_task_back_and_then_asked_still_hears_the_answer(crew):
+    held = crew.claim()
+
+    async def gives_back_and_asks(given, port):
+        await port.note_session(given.new_session_id)
+        await db.call(runs.report, held.id, held.fence, {"status": "pending", "failure": "Perhaps.", "approaches": []})
+        port._grace_s = 0
+        with pytest.raises(Parked):
+            await port.ask(world.ask())
+        return Outcome(OutcomeKind.PARKED, Reason.PARKED)
+
+    drive_on(held, gives_back_and_asks)
+    assert outcome.is_over(Run.objects.get(pk=held.id)), "as long as nobody has answered"
+    world.answer(Decision.objects.get(), "deny", note="Not so.")
+    drive_on(world.take(held.id), done())
+    assert "Not so." in Scripted.specs[0].prompt
+    assert crew.task().status == "completed"
+
+
+def test_who_is_to_be_stopped_is_seen_stopped_whatever_it_gave_back(crew):
+    held = crew.claim()
+    runs.report(held.id, held.fence, {"status": "pending", "failure": "Perhaps.", "approaches": []})
+    Run.objects.filter(pk=held.id).update(stop_asked_at=world.now())
+    assert not outcome.is_over(Run.objects.get(pk=held.id))
 
 
 def test_git_holds_up_none_of_the_threads_that_record_what_runs_do(crew, monkeypatch):

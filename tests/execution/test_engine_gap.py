@@ -81,5 +81,5 @@ def test_an_agent_whose_last_call_was_lost_goes_on_after_all_that_was_not(tmp_pa
     assert found["calls"] == ["echo once >> work.log", "mkdir -p made", "mkdir -p made"], (
         "asked for, then made; nothing else twice"
     )
-    assert "It was not made: it waited for an answer" in found["told"][1]
+    assert "It was not made: it waited for the lead." in found["told"][1]
     assert "not known" not in found["told"][1]

@@ -186,7 +186,7 @@ def test_an_answer_that_came_as_the_result_of_a_call_nobody_reads_is_told_again_
     assert ("[crewdesk:answered toolu_1]" in Scripted.specs[0].prompt) is lost
 
 
-def test_a_grant_that_was_told_in_a_line_nobody_reads_is_not_given_a_second_time(crew):
+def test_a_grant_that_was_told_after_a_line_that_was_lost_is_not_given_a_second_time(crew):
     held = crew.claim()
     drive_on(held, parking())
     world.answer(Decision.objects.get(), "allow")
@@ -207,7 +207,7 @@ def test_a_call_that_was_lost_is_told_though_its_result_was_stored(crew):
     drive_on(world.take(held.id), done())
     prompt = Scripted.specs[0].prompt
     assert [(call.id, call.result) for call in lost_calls.read(prompt)] == [("toolu_1", None)]
-    assert "It was not made: it waited for an answer" in prompt
+    assert lost_calls.WAITED in prompt
     assert lost_calls.UNKNOWN not in prompt, "it is known, for it was never made"
     assert "[crewdesk:task T-1 attempt 1]" not in prompt, "its task it knows"
 
@@ -219,6 +219,46 @@ def test_a_line_whose_parent_was_lost_follows_from_the_one_before_it():
     transcripts.append(place, [*lines[:2], {"type": "mode"}, *lines[2:]])
     mended = [(line["uuid"], line["parentUuid"]) for line in transcripts.load(place) if "uuid" in line]
     assert mended == [("1", None), ("2", "1"), ("4", "2"), ("5", "4"), ("6", "2"), ("8", "6")]
+
+
+@pytest.mark.parametrize("handed", [False, True], ids=["only told", "given leave"])
+def test_a_call_that_was_given_leave_and_lost_is_not_called_unmade_nor_ordered_again_unseen(crew, handed):
+    """The process died after it was told to go on: the call may have run, and nothing that was stored says so."""
+    held = crew.claim()
+    drive_on(held, parking())
+    world.answer(Decision.objects.get(), "allow")
+    if handed:
+        Decision.objects.update(delivered_fence=2)
+    drive_on(world.take(held.id), done())
+    prompt = Scripted.specs[0].prompt
+    assert "[crewdesk:repeat toolu_1]" in prompt
+    assert (lost_calls.WAITED in prompt, "It was not made yet: make it now" in prompt) == (not handed, not handed)
+    assert (lost_calls.UNKNOWN in prompt, "Look first. Only if it did not, make it" in prompt) == (handed, handed)
+
+
+def compacted(uuid, parent, **more):
+    return {"type": "user", "uuid": uuid, "parentUuid": parent, **more}
+
+
+@pytest.mark.parametrize(
+    ("gone", "mended"),
+    [
+        ("b", [("1", None), ("2", "1"), ("s", None), ("3", "s")]),
+        ("s", [("1", None), ("2", "1"), ("b", None), ("3", "2")]),
+    ],
+    ids=["the boundary was lost", "the summary was lost"],
+)
+def test_a_summary_begins_anew_and_where_it_was_lost_what_it_stood_for_is_there_again(gone, mended):
+    place = {"project_key": "p", "session_id": "s"}
+    lines = [
+        compacted("1", None),
+        compacted("2", "1"),
+        compacted("b", None, subtype="compact_boundary", logicalParentUuid="2"),
+        compacted("s", "b", isCompactSummary=True),
+        compacted("3", "s"),
+    ]
+    transcripts.append(place, [line for line in lines if line["uuid"] != gone])
+    assert [(line["uuid"], line["parentUuid"]) for line in transcripts.load(place)] == mended
 
 
 def test_a_session_whose_first_line_was_lost_begins_with_the_next():

@@ -101,8 +101,9 @@ def test_who_is_nudged_for_what_another_took_along_takes_its_own_share_at_once(d
     for name in ("w1", "w2"):
         workers.register(name, host="h", slots=9, has_key=False)
     assert [held.id for held in claims.claim_all(ids[:1], worker="w1", host="h", more=9)] == ids[:2]
-    assert claims.claim_all(ids[1:2], worker="w2", host="h") == [], "it has no place for more"
-    assert [held.id for held in claims.claim_all(ids[1:2], worker="w2", host="h", more=1)] == ids[2:]  # one in its place
+    assert claims.claim_all(ids[1:2], worker="w2", host="h") == [], "only what it named"
+    assert [held.id for held in claims.claim_all(ids[1:2], worker="w2", host="h", more=0)] == ids[2:3], "in its place"
+    assert [held.id for held in claims.claim_all(ids[1:2], worker="w2", host="h", more=0)] == ids[3:], "and that is its share"
     with django_assert_num_queries(2):  # nothing is due: the team is not even locked
         assert claims.claim_all(ids[1:2], worker="w2", host="h", more=9) == []
 
