@@ -40,7 +40,7 @@ class Kind(Protocol):
     CHOICES: Mapping[str, str]
     """The answers there are, each with the participle in which people read it: `allow` is `allowed once`."""
     GRANTS: frozenset[str]
-    """Choices that let the asked call happen: after parking the agent must repeat it exactly."""
+    """Choices that let the asked call happen: after parking the agent must repeat it exactly, unless it may have been made."""
     STANDING: frozenset[str]
     """Choices that are kept elsewhere (a rule): the answer itself is spent as soon as the agent has been told."""
 

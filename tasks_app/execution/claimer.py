@@ -12,7 +12,8 @@ from tasks_app.services.runs import Held
 class Claimer:
     """Claims for one worker, one transaction after another: fifty nudges in one moment are a few of them, not fifty.
 
-    What else is due is taken along while `room()` says that there are places: these are `reserved` until `over()` is called.
+    What else is due is taken along, in the places of named runs that are not to be had and while `room()` says that there are
+    more: these are `reserved` until `over()` is called.
     `begin` is told of each run that was taken along.
     """
 

@@ -104,7 +104,7 @@ async def _claimed_already(here: Here | None) -> Held | None:
 
 async def _drive(held: Held, port: RunPort, here: Here | None) -> Settled:
     run = await db.call(runs.get, held.id)
-    if await db.call(outcome.is_over, run):
+    if (run.report or {}).get("status") == "completed":
         # an earlier life had reported and died before it could end: nothing is left to do but to remove its folder
         await db.call_aside(spec.remove_homes, held.id, upto=held.fence)
         ended = Outcome(OutcomeKind.ENDED, result=run.result)

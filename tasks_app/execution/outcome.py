@@ -96,16 +96,6 @@ def _following(held: Held, here: Here | None) -> Held | None:
         return None
 
 
-def is_over(run: Any) -> bool:
-    """Whether its agent has said what became of its task, and nothing that it asked or was told since can change that.
-
-    A task that was given back may be taken up again, with an answer that came, and whoever is to be stopped is seen stopped.
-    """
-    status = (run.report or {}).get("status")
-    given_back = status == "pending" and run.stop_asked_at is None and not deliveries.undelivered(run.pk)
-    return status == "completed" or given_back
-
-
 def _owes_report(run: Any, outcome: Outcome) -> bool:
     """Whether the agent ended its turn without a word on its task."""
     ended = outcome.kind is OutcomeKind.ENDED and run.stop_reason != Reason.BY_HAND.value
@@ -114,10 +104,11 @@ def _owes_report(run: Any, outcome: Outcome) -> bool:
 
 def _what(run: Any, held: Held, outcome: Outcome, leaving_for: Reason | None) -> Write:
     """Return what is to be written of a life that has ended."""
-    if outcome.kind is OutcomeKind.ENDED and run.stop_reason != Reason.BY_HAND.value:
+    completed = (run.report or {}).get("status") == "completed" and run.stop_reason != Reason.BY_HAND.value
+    if outcome.kind is OutcomeKind.ENDED and (completed or run.stop_asked_at is None):
         return _ended(run, held, outcome)
     if outcome.kind in (OutcomeKind.ENDED, OutcomeKind.STOPPED) or run.stop_asked_at is not None:
-        # a person was first, whatever it reported; and a process that parked or failed while it was being stopped is gone as well
+        # a person was first, unless the task was done; and a process that parked or failed while it was being stopped is gone
         return _stopped(run, held)
     if outcome.kind is OutcomeKind.PARKED:
         return _parked(run, held, outcome, leaving_for)

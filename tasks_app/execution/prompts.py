@@ -54,6 +54,8 @@ AFTER_WAITING = """\
 While you waited, your process was ended to save resources. Where the conversation says that the user rejected or
 interrupted a call, that was only this waiting: nothing was rejected unless it is said here. Other calls of the same turn
 were not made: make them again. What was decided:"""
+AFTER_LEAVE = "You had leave for what follows when your process ended:"
+MADE = "{who} allowed this call. It was made: what came of it stands above."
 
 
 def system(run: Any, colleagues: Sequence[tuple[str, str]]) -> str:
@@ -221,27 +223,35 @@ def going_on(
     `lost`: calls that its agent made and does not find in its conversation, or all the last ones where that begins `anew`.
     """
     parts = [f"You go on with {run.task.label} {run.task.title}."]
+    waited = [decision for decision in decisions if not _was_handed(decision)]
     if run.interrupted:
         what = f" The call that was running: {interrupted_call}." if interrupted_call else ""
         parts.append(f"{INTERRUPTED}\n{AFTER_INTERRUPTION.format(what=what)}")
         parts += [AFTER_OVERFLOW] if run.overflowed else []
     if lost:
-        asked_for = {decision.tool_use_id for decision in decisions if not _was_handed(decision)}
+        asked_for = {decision.tool_use_id for decision in waited}
         parts.append(f"{BEGUN if anew else LOST}\n{lost_calls.told(replace(call, waited=call.id in asked_for) for call in lost)}")
-    if decisions:
+    if waited:
         parts.append(AFTER_WAITING)
-        parts += [_decided(d) for d in decisions]
+        parts += [_decided(d) for d in waited]
+    if handed := [decision for decision in decisions if _was_handed(decision)]:
+        came = {call.id for call in lost if call.result is not None}
+        parts.append(AFTER_LEAVE)
+        parts += [_decided(d, made=d.tool_use_id in came) for d in handed]
     if run.asked_to_report:
         parts.append("You ended your turn without reporting on your task.")
     parts.append(REPORT.format(n=run.task.number))
     return "\n\n".join(parts)
 
 
-def _decided(decision: Any) -> str:
+def _decided(decision: Any, *, made: bool = False) -> str:
+    """What is told of an answer; `made`: the call that it allowed was made, and its result is told as well."""
     if decision.status == DecisionStatus.EXPIRED.value:
         return f"{ANSWERED.format(decision.tool_use_id or decision.pk)}\n{EXPIRED.format(title=decision.title)}"
     kind = registry.get(decision.kind)
     given = Given(decision.choice, decision.note, decision.answer, speaker(decision.answered_by), handed=_was_handed(decision))
+    if made:
+        return f"{ANSWERED.format(decision.tool_use_id)}\n{MADE.format(who=given.who)}"
     marker = REPEAT if given.choice in kind.GRANTS else ANSWERED
     markers = marker.format(decision.tool_use_id or decision.pk)
     if given.choice in kind.STANDING:

@@ -145,6 +145,8 @@ def _to_be_had(team: Team, run_ids: list[str], *, worker: str, more: int | None)
     found = {pk: (fence, kind) for pk, fence, kind in due.values_list("pk", "fence", "task__type")}
     named = [run_id for run_id in run_ids if run_id in found]
     others = [run_id for run_id in found if run_id not in named]
+    if more is not None and more < 0:  # an earlier try has taken others along into places that the named ones were to have
+        named = named[: max(0, len(run_ids) + more)]
     most = 0 if more is None else more + len(run_ids) - len(named)
     places = parallel(team.limits) - capacity.at_work(team.pk)
     fences = {}

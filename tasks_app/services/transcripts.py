@@ -43,7 +43,7 @@ def append(key: Mapping[str, Any], entries: Sequence[Mapping[str, Any]], *, run_
         return
     written = [(entry, json.dumps(entry)) for entry in entries]
     if run_id:
-        told = any(_is_prompt(e, text, run_id) for e, text in written)
+        told = not key.get("subpath") and any(_is_prompt(e, text, run_id) for e, text in written)
         # before the task's own prompt is stored there is nothing to go on from: the next life starts with it again
         runs.guard(run_id, fence, **({"started_session": True} if told else {}))
     scope, stamp = _scope(key), int(now_s() * 1000)
@@ -92,24 +92,32 @@ def _genuine(result: Mapping[str, Any]) -> bool:
 def load(key: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     """Return the lines in order, mended where some are missing, or None for a key that was never written."""
     lines = TranscriptEntry.objects.filter(**_scope(key)).order_by("pk").values_list("entry", flat=True)
-    return _mended([json.loads(line) for line in lines]) or None
+    return _mended(_without_hollow([json.loads(line) for line in lines])) or None
+
+
+def _without_hollow(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Leave out a boundary whose summary was lost: what was to be compacted is then there as it was."""
+    kept, summary = [], False
+    for line in reversed(lines):
+        boundary = line.get("subtype") == "compact_boundary"
+        if summary or not boundary:
+            kept.append(line)
+        summary = not boundary and (summary or bool(line.get("isCompactSummary")))
+    return kept[::-1]
 
 
 def _mended(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Let a line whose parent was lost (the disk of its process was full for a moment) follow from the one before it.
 
     Claude Code would go on from some earlier prompt otherwise and know nothing of what was said since [measured with 2.1].
-    A result whose call was lost it leaves out by itself; of such calls `selectors/runs.lost_calls` tells. What was compacted
-    stays so: a summary begins anew, and where it is the summary that was lost, what it stood for is there again.
+    A result whose call was lost it leaves out by itself; of such calls `selectors/runs.lost_calls` tells. A summary whose
+    boundary was lost begins anew.
     """
     known, before = {line.get("uuid") for line in lines}, None
     for line in lines:
         if line.get("parentUuid") and line["parentUuid"] not in known:
             line["parentUuid"] = None if line.get("isCompactSummary") else before
-        if line.get("subtype") == "compact_boundary":
-            before = line.get("logicalParentUuid") or before
-        else:
-            before = line.get("uuid") or before
+        before = line.get("uuid") or before
     return lines
 
 

@@ -5,8 +5,9 @@ from datetime import timedelta
 import pytest
 
 from bench import audit, crew
+from bench.audit_script import Scripted
 from tasks_app.domain.statuses import Reason, RunStatus, StepKind
-from tasks_app.models import Decision, Event, Run, Task, Team
+from tasks_app.models import Decision, Event, Run, Step, Task, Team
 from tasks_app.runners.port import StepDraft, Usage
 from tasks_app.services import actions, claims, deciding, deliveries, overruns, recovery, retention, runs, scheduling, steps
 from tasks_app.services.endings import Ending
@@ -110,3 +111,19 @@ def test_steps_that_retention_has_removed() -> None:
         pass
     found = audit.audit(must_be_whole=False)
     assert (found.violations, found.short) == ([], 2)
+
+
+def test_closing_words_to_a_later_life_which_stand_in_the_script_without_figures() -> None:
+    """It had reported when its worker died: the life that follows finds every turn played."""
+    run = Finished.make().run(1)
+    factories.MessageUsageFactory(run=run, team=run.team, message_id="msg_closing", input_tokens=3)
+
+    def strangers() -> list[str]:
+        return [words for words in Scripted(run.team).check() if "stand in no script" in words]
+
+    assert strangers()
+    said = {"kind": StepKind.SAID.value, "text": f"That is all for {run.task.label}.", "at": world.now()}
+    Step.objects.create(run=run, seq=900, fence=1, **said)
+    assert strangers(), "the first life has its turns to play"
+    Step.objects.create(run=run, seq=901, fence=2, **said)
+    assert strangers() == []

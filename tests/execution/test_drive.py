@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from tasks_app.domain.statuses import DecisionKind, Reason
-from tasks_app.execution import db, outcome, spec
+from tasks_app.execution import db, spec
 from tasks_app.models import Decision, Run, Step, Team
 from tasks_app.runners.port import Directive, Outcome, OutcomeKind, Parked
 from tasks_app.services import actions, messages, runs, snapshots
@@ -55,15 +55,6 @@ def test_what_an_earlier_life_had_reported_is_not_done_again(crew):
     assert not spec.home_of(held.id, held.fence).exists()
 
 
-def test_a_task_that_an_earlier_life_had_given_back_is_given_back_without_another_word(crew):
-    held = crew.claim()
-    runs.report(held.id, held.fence, {"status": "pending", "failure": "It does not work.", "approaches": ["One way"]})
-    drive_on(world.next_life(held))
-    assert Scripted.specs == [], "no process was started only to say that it is over"
-    ended = Run.objects.get(attempt=1)
-    assert (ended.status, ended.reason, ended.detail) == ("failed", "reported", "It does not work.")
-
-
 def test_who_gave_a_task_back_and_then_asked_still_hears_the_answer(crew):
     held = crew.claim()
 
@@ -76,18 +67,25 @@ def test_who_gave_a_task_back_and_then_asked_still_hears_the_answer(crew):
         return Outcome(OutcomeKind.PARKED, Reason.PARKED)
 
     drive_on(held, gives_back_and_asks)
-    assert outcome.is_over(Run.objects.get(pk=held.id)), "as long as nobody has answered"
     world.answer(Decision.objects.get(), "deny", note="Not so.")
     drive_on(world.take(held.id), done())
     assert "Not so." in Scripted.specs[0].prompt
     assert crew.task().status == "completed"
 
 
-def test_who_is_to_be_stopped_is_seen_stopped_whatever_it_gave_back(crew):
+@pytest.mark.parametrize("status", ["pending", "completed", ""], ids=["given back", "done", "silent"])
+def test_who_is_to_be_stopped_is_seen_stopped_unless_the_task_is_done(crew, status):
     held = crew.claim()
-    runs.report(held.id, held.fence, {"status": "pending", "failure": "Perhaps.", "approaches": []})
-    Run.objects.filter(pk=held.id).update(stop_asked_at=world.now())
-    assert not outcome.is_over(Run.objects.get(pk=held.id))
+
+    async def ends(given, port):
+        if status:
+            await db.call(runs.report, held.id, held.fence, {"status": status, "failure": "No.", "evidence": {"1": "y"}})
+        await db.call(Run.objects.filter(pk=held.id).update, stop_asked_at=world.now(), stop_reason="stopped")
+        return ENDED
+
+    drive_on(held, ends)
+    assert Run.objects.get(attempt=1).status == ("completed" if status == "completed" else "killed")
+    assert not Run.objects.filter(attempt=2).exists(), "it is held until somebody gives it out again"
 
 
 def test_git_holds_up_none_of_the_threads_that_record_what_runs_do(crew, monkeypatch):

@@ -6,7 +6,7 @@ from django.utils import timezone
 from tasks_app.domain import lost_calls
 from tasks_app.domain.lost_calls import LostCall
 from tasks_app.domain.statuses import DecisionKind, Reason
-from tasks_app.models import Decision
+from tasks_app.models import Decision, Run
 from tasks_app.runners.port import Outcome, OutcomeKind, Parked
 from tasks_app.services import transcripts
 from tests.execution.lives import Scripted, done, drive_on, outcome, told
@@ -236,6 +236,38 @@ def test_a_call_that_was_given_leave_and_lost_is_not_called_unmade_nor_ordered_a
     assert (lost_calls.UNKNOWN in prompt, "Look first. Only if it did not, make it" in prompt) == (handed, handed)
 
 
+def test_a_call_that_was_given_leave_and_whose_result_is_known_is_not_to_be_made_again(crew):
+    """Its result was stored as a step at once; its process died before the transcript had it."""
+    held = crew.claim()
+
+    async def makes_it(given, port):
+        await port.emit([came("toolu_1", "made it")])
+        return Outcome(OutcomeKind.PARKED, Reason.INTERRUPTED)
+
+    drive_on(held, parking())
+    world.answer(Decision.objects.get(), "allow")
+    Decision.objects.update(delivered_fence=2)
+    drive_on(world.take(held.id), makes_it)
+    drive_on(world.take(held.id), done())
+    prompt = Scripted.specs[0].prompt
+    assert [(call.id, call.result) for call in lost_calls.read(prompt)] == [("toolu_1", "made it")]
+    assert "[crewdesk:answered toolu_1]" in prompt
+    assert "[crewdesk:repeat toolu_1]" not in prompt
+    assert "Other calls of the same turn" not in prompt, "nobody waited when it ended"
+
+
+def test_a_sub_agent_that_quotes_the_prompt_is_no_beginning_of_the_attempt(crew):
+    held = crew.claim()
+    quotes = {"type": "user", "uuid": "1", "message": {"content": "[crewdesk:task T-1 attempt 1]"}}
+    place = {"project_key": "p", "session_id": "s", "subpath": "subagents/agent-1"}
+    transcripts.append(place, [quotes], run_id=held.id, fence=held.fence)
+    assert not Run.objects.get().started_session
+    printed = {"type": "tool_result", "tool_use_id": "toolu_9", "content": "[crewdesk:task T-1 attempt 1]"}
+    shows = {"type": "user", "uuid": "2", "message": {"content": [printed]}}
+    transcripts.append({"project_key": "p", "session_id": "s"}, [shows], run_id=held.id, fence=held.fence)
+    assert not Run.objects.get().started_session
+
+
 def compacted(uuid, parent, **more):
     return {"type": "user", "uuid": uuid, "parentUuid": parent, **more}
 
@@ -244,7 +276,7 @@ def compacted(uuid, parent, **more):
     ("gone", "mended"),
     [
         ("b", [("1", None), ("2", "1"), ("s", None), ("3", "s")]),
-        ("s", [("1", None), ("2", "1"), ("b", None), ("3", "2")]),
+        ("s", [("1", None), ("2", "1"), ("3", "2")]),
     ],
     ids=["the boundary was lost", "the summary was lost"],
 )

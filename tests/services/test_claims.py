@@ -109,6 +109,19 @@ def test_who_is_nudged_for_what_another_took_along_takes_its_own_share_at_once(d
 
 
 @pytest.mark.django_db
+def test_a_place_that_an_earlier_try_has_filled_is_not_filled_twice():
+    """The commit was done and its answer lost; what was not due then is due when it is tried again."""
+    crew = world.make(agents=2, titles=list("AB"), limits={"parallel": 2})
+    ids = [runs.claim_task(t.pk, agent_id=a.pk, actor="system").pk for t, a in zip(crew.tasks, crew.agents, strict=True)]
+    workers.register("w1", host="h", slots=1, has_key=False)
+    Run.objects.filter(pk=ids[0]).update(due_at=4e9)
+    tried = {}
+    assert [held.id for held in claims.claim_all(ids[:1], worker="w1", host="h", more=0, tried=tried)] == ids[1:]
+    Run.objects.filter(pk=ids[0]).update(due_at=1)
+    assert [held.id for held in claims.claim_all(ids[:1], worker="w1", host="h", more=0, tried=tried)] == ids[1:]
+
+
+@pytest.mark.django_db
 def test_a_place_is_for_the_run_that_has_waited_longest_whatever_its_team():
     crew, other = world.make(titles=("A", "B")), world.make()
     mine = runs.claim_task(crew.tasks[0].pk, agent_id=crew.agents[0].pk, actor="system")
