@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -65,6 +65,17 @@ def whoever_asks(run_id: str, recorded: Callable[[str], Run | None] = rows.recor
 
 
 @contextlib.contextmanager
+def claimed_in_any_state() -> Iterator[None]:
+    """Nobody looks whether a run waits, neither when it is looked up nor when it is taken."""
+
+    def named(run_ids: Sequence[str], *, along: bool) -> dict[int, list[str]]:
+        return {team: list(run_ids) for team in Run.objects.filter(pk__in=run_ids).values_list("team_id", flat=True)}
+
+    with patch.object(claims, "Run", Blind(Run, *PENDING)), patch.object(claims, "_by_team", named):
+        yield
+
+
+@contextlib.contextmanager
 def a_shell_left_behind(team: Team) -> Iterator[None]:
     """A process that carries the marker of a run that nobody runs any more."""
     env = {"CREWDESK_RUN": f"{stories.first_run(team)}:1", "HOME": f"{settings.HOME}/runs/x", "PATH": os.defpath}
@@ -104,8 +115,8 @@ GUARDS: dict[str, tuple[Callable[[Team], None], Callable[[], Any]]] = {
         lambda: patch.object(claims, "TeamStatus", SimpleNamespace(ACTIVE=TeamStatus.PAUSED)),
     ),
     "requests closed": (stories.a_run_fails_while_it_asks, lambda: patch.object(decisions, "withdraw_all", lambda **given: 0)),
-    "lease": (stories.a_nudge_comes_twice, lambda: patch.object(claims, "Run", Blind(Run, *PENDING))),
-    "claimed together": (stories.two_workers_take_the_same_along, lambda: patch.object(claims, "Run", Blind(Run, *PENDING))),
+    "lease": (stories.a_nudge_comes_twice, claimed_in_any_state),
+    "claimed together": (stories.two_workers_take_the_same_along, claimed_in_any_state),
     "first answer wins": (stories.two_people_answer, lambda: patch.object(decisions, "must_be_open", lambda decision: None)),
     "delivered once": (
         stories.an_answer_is_fetched_twice,
