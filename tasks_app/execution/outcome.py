@@ -22,6 +22,7 @@ from tasks_app.services import (
     decisions,
     deliveries,
     endings,
+    events,
     overruns,
     runs,
     scheduling,
@@ -61,17 +62,21 @@ def settle(
 
     What the files say is found first, for git takes its time. Then all of it is one transaction under the team's lock, and with
     it what may begin now, the first of that claimed for its place `here`: each time that the lock is taken costs a wait for it.
+    Where somebody has asked meanwhile that it stop, what is to be written is found once more.
     """
     if outcome.kind is OutcomeKind.LOST:
         return Settled()
-    run = runs.get(held.id)
-    if may_ask and _owes_report(run, outcome):
-        runs.guard(held.id, held.fence, asked_to_report=True)
-        return Settled(again=True)
-    write = _what(run, held, outcome, leaving_for)
-    with transaction.atomic():
-        write()
-        return Settled(following=_following(held, here))
+    while True:
+        run = runs.get(held.id)
+        if may_ask and _owes_report(run, outcome):
+            runs.guard(held.id, held.fence, asked_to_report=True)
+            return Settled(again=True)
+        write = _what(run, held, outcome, leaving_for)
+        with transaction.atomic():
+            events.lock(held.team_id)
+            if runs.get(held.id).stop_asked_at == run.stop_asked_at:
+                write()
+                return Settled(following=_following(held, here))
 
 
 def _following(held: Held, here: Here | None) -> Held | None:

@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from tasks_app.models import Checkpoint, KeyedRequest, Message, Run, Task, Team
 from tasks_app.services import messages as service
-from tasks_app.services import scheduling
+from tasks_app.services import scheduling, teams
 from tests import factories as make
 from tests.dashboard.conftest import html_of, words_of
 
@@ -153,7 +153,11 @@ def test_a_plan_that_was_checked_starts_one_team_however_often_it_is_sent(desk: 
     assert Team.objects.filter(name="Small").count() == 1
 
 
-@pytest.mark.parametrize("name", ["task", "team"])
+AFTER = {"task": (scheduling, "tick"), "team": (teams, "drop_folder_of_none")}
+"""What asks the database first when that was made."""
+
+
+@pytest.mark.parametrize("name", AFTER)
 def test_what_was_made_before_the_database_went_away_is_what_comes_when_it_is_sent_again(
     desk: Client, atlas: Team, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,7 +168,7 @@ def test_what_was_made_before_the_database_went_away_is_what_comes_when_it_is_se
 
     one = ENDPOINTS[name]
     with monkeypatch.context() as broken:
-        broken.setattr(scheduling, "tick", away)
+        broken.setattr(*AFTER[name], away)
         assert more_than_before(one, lambda: by_api(desk, one, "a")) == 1
         assert by_api(desk, one, "b").status_code == 503
     before = one.model.objects.count()

@@ -55,39 +55,6 @@ def test_what_an_earlier_life_had_reported_is_not_done_again(crew):
     assert not spec.home_of(held.id, held.fence).exists()
 
 
-def test_who_gave_a_task_back_and_then_asked_still_hears_the_answer(crew):
-    held = crew.claim()
-
-    async def gives_back_and_asks(given, port):
-        await port.note_session(given.new_session_id)
-        await db.call(runs.report, held.id, held.fence, {"status": "pending", "failure": "Perhaps.", "approaches": []})
-        port._grace_s = 0
-        with pytest.raises(Parked):
-            await port.ask(world.ask())
-        return Outcome(OutcomeKind.PARKED, Reason.PARKED)
-
-    drive_on(held, gives_back_and_asks)
-    world.answer(Decision.objects.get(), "deny", note="Not so.")
-    drive_on(world.take(held.id), done())
-    assert "Not so." in Scripted.specs[0].prompt
-    assert crew.task().status == "completed"
-
-
-@pytest.mark.parametrize("status", ["pending", "completed", ""], ids=["given back", "done", "silent"])
-def test_who_is_to_be_stopped_is_seen_stopped_unless_the_task_is_done(crew, status):
-    held = crew.claim()
-
-    async def ends(given, port):
-        if status:
-            await db.call(runs.report, held.id, held.fence, {"status": status, "failure": "No.", "evidence": {"1": "y"}})
-        await db.call(Run.objects.filter(pk=held.id).update, stop_asked_at=world.now(), stop_reason="stopped")
-        return ENDED
-
-    drive_on(held, ends)
-    assert Run.objects.get(attempt=1).status == ("completed" if status == "completed" else "killed")
-    assert not Run.objects.filter(attempt=2).exists(), "it is held until somebody gives it out again"
-
-
 def test_git_holds_up_none_of_the_threads_that_record_what_runs_do(crew, monkeypatch):
     snapshot, threads = snapshots.take, []
 

@@ -1,0 +1,63 @@
+"""A task that its agent gave back, and what came in the same moment: an answer, or somebody who stops it."""
+
+import pytest
+
+from tasks_app.domain.statuses import Reason
+from tasks_app.execution import db, dossier
+from tasks_app.models import Decision, Run
+from tasks_app.runners.port import Outcome, OutcomeKind, Parked
+from tasks_app.services import runs
+from tests.execution.lives import ENDED, Scripted, done, drive_on
+from tests.services import world
+
+pytestmark = pytest.mark.usefixtures("scripted", "database_threads")
+
+
+def test_who_gave_a_task_back_and_then_asked_still_hears_the_answer(crew):
+    held = crew.claim()
+
+    async def gives_back_and_asks(given, port):
+        await port.note_session(given.new_session_id)
+        await db.call(runs.report, held.id, held.fence, {"status": "pending", "failure": "Perhaps.", "approaches": []})
+        port._grace_s = 0
+        with pytest.raises(Parked):
+            await port.ask(world.ask())
+        return Outcome(OutcomeKind.PARKED, Reason.PARKED)
+
+    drive_on(held, gives_back_and_asks)
+    world.answer(Decision.objects.get(), "deny", note="Not so.")
+    drive_on(world.take(held.id), done())
+    assert "Not so." in Scripted.specs[0].prompt
+    assert crew.task().status == "completed"
+
+
+@pytest.mark.parametrize("status", ["pending", "completed", ""], ids=["given back", "done", "silent"])
+def test_who_is_to_be_stopped_is_seen_stopped_unless_the_task_is_done(crew, status):
+    held = crew.claim()
+
+    async def ends(given, port):
+        if status:
+            await db.call(runs.report, held.id, held.fence, {"status": status, "failure": "No.", "evidence": {"1": "y"}})
+        await db.call(Run.objects.filter(pk=held.id).update, stop_asked_at=world.now(), stop_reason="stopped")
+        return ENDED
+
+    drive_on(held, ends)
+    assert Run.objects.get(attempt=1).status == ("completed" if status == "completed" else "killed")
+    assert not Run.objects.filter(attempt=2).exists(), "it is held until somebody gives it out again"
+
+
+def test_a_stop_that_comes_while_git_looks_at_the_files_is_heard(crew, monkeypatch):
+    held, make = crew.claim(), dossier.make
+
+    async def gives_back(given, port):
+        await db.call(runs.report, held.id, held.fence, {"status": "pending", "failure": "No.", "approaches": []})
+        return ENDED
+
+    def stopped_meanwhile(*given, **more):
+        Run.objects.filter(pk=held.id, stop_asked_at=None).update(stop_asked_at=world.now(), stop_reason="stopped")
+        return make(*given, **more)
+
+    monkeypatch.setattr(dossier, "make", stopped_meanwhile)
+    drive_on(held, gives_back)
+    assert Run.objects.get(attempt=1).status == "killed"
+    assert not Run.objects.filter(attempt=2).exists()
