@@ -37,7 +37,10 @@ class Conversation:
         oldest = self._stored.order_by("-pk").values_list("mtime_ms", flat=True)[LATEST_LINES - 1 : LATEST_LINES]
         return next((found / 1000 for found in oldest), 0.0)
 
+    def holds(self, words: str) -> bool:
+        """Whether a line has these words, as they stand in its JSON."""
+        return any(words in line for line in self.lines)
+
     def holds_call(self, tool_use_id: str) -> bool:
         """Whether a line makes this call. Claude Code leaves a result out whose call was lost."""
-        made = f'"id": "{tool_use_id}"'
-        return any(made in line for line in self.lines)
+        return self.holds(f'"id": "{tool_use_id}"')

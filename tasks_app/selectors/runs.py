@@ -101,7 +101,7 @@ def unseen_answers(run_id: str, conversation: Conversation) -> list[str]:
 def _reads_of(decision: Decision, conversation: Conversation) -> bool:
     """Whether a line tells of the answer: a prompt of ours, or the result of the call, which was not cut off."""
     marks = [ANSWERED.format(name) for name in (decision.tool_use_id, decision.pk) if name]
-    if any(mark in line for line in conversation.lines for mark in marks):
+    if any(map(conversation.holds, marks)):
         return True
     result = f'"tool_use_id": "{decision.tool_use_id}"'
     came = any(result in line and not any(word in line for word in CUT_OFF) for line in conversation.lines)
@@ -110,10 +110,9 @@ def _reads_of(decision: Decision, conversation: Conversation) -> bool:
 
 def _is_lost(name: str, conversation: Conversation, *, came: bool) -> bool:
     """Whether the call, or what it brought back, is in no line and was not told of as lost either."""
-    mark, result = MADE.format(name), f'"tool_use_id": "{name}"'
-    if any(mark in line for line in conversation.lines):
+    if conversation.holds(MADE.format(name)):
         return False
-    return not conversation.holds_call(name) or (came and not any(result in line for line in conversation.lines))
+    return not conversation.holds_call(name) or (came and not conversation.holds(f'"tool_use_id": "{name}"'))
 
 
 def _lost(call: Step, result: Step | None) -> LostCall:

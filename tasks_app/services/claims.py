@@ -43,7 +43,8 @@ def claim_all(
     tried = {} if tried is None else tried
     won = confirmed(tried, worker=worker)
     left = None if more is None else more - sum(held.id not in run_ids for held in won)
-    wanted = [run_id for run_id in dict.fromkeys(run_ids) if run_id not in {held.id for held in won}]
+    mine = {held.id for held in won}
+    wanted = [run_id for run_id in dict.fromkeys(run_ids) if run_id not in mine]
     for team_id, ids in _by_team(wanted, along=left is not None).items():
         with transaction.atomic():
             claimed = _claim(team_id, ids, worker=worker, host=host, more=left)

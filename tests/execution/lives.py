@@ -4,12 +4,14 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar
 
-from tasks_app.domain.statuses import Reason
+import pytest
+
+from tasks_app.domain.statuses import DecisionKind, Reason
 from tasks_app.execution import db, drive
 from tasks_app.execution import outcome as outcomes
 from tasks_app.execution.port import RunPort
 from tasks_app.models import Run
-from tasks_app.runners.port import Outcome, OutcomeKind, RunSpec
+from tasks_app.runners.port import Outcome, OutcomeKind, Parked, RunSpec
 from tasks_app.services.runs import Held
 from tests.services import world
 
@@ -101,6 +103,14 @@ def reports(status: str, **more: Any) -> Play:
 def done(**more: Any) -> Play:
     """A play that completes its task."""
     return reports("completed", evidence={"1": "yes"}, summary="All there.", **more)
+
+
+async def asks_and_parks(port: Any, kind: DecisionKind = DecisionKind.PERMISSION) -> Outcome:
+    """Ask the lead, who does not answer at once: the life ends parked."""
+    port._grace_s = 0
+    with pytest.raises(Parked):
+        await port.ask(world.ask(kind))
+    return Outcome(OutcomeKind.PARKED, Reason.PARKED)
 
 
 def told(given: RunSpec, *, uuid: str) -> dict[str, Any]:

@@ -2,12 +2,10 @@
 
 import pytest
 
-from tasks_app.domain.statuses import Reason
 from tasks_app.execution import db, dossier
 from tasks_app.models import Decision, Run
-from tasks_app.runners.port import Outcome, OutcomeKind, Parked
 from tasks_app.services import runs
-from tests.execution.lives import ENDED, Scripted, done, drive_on
+from tests.execution.lives import ENDED, Scripted, asks_and_parks, done, drive_on
 from tests.services import world
 
 pytestmark = pytest.mark.usefixtures("scripted", "database_threads")
@@ -19,10 +17,7 @@ def test_who_gave_a_task_back_and_then_asked_still_hears_the_answer(crew):
     async def gives_back_and_asks(given, port):
         await port.note_session(given.new_session_id)
         await db.call(runs.report, held.id, held.fence, {"status": "pending", "failure": "Perhaps.", "approaches": []})
-        port._grace_s = 0
-        with pytest.raises(Parked):
-            await port.ask(world.ask())
-        return Outcome(OutcomeKind.PARKED, Reason.PARKED)
+        return await asks_and_parks(port)
 
     drive_on(held, gives_back_and_asks)
     world.answer(Decision.objects.get(), "deny", note="Not so.")

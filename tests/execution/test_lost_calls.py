@@ -7,9 +7,9 @@ from tasks_app.domain import lost_calls
 from tasks_app.domain.lost_calls import LostCall
 from tasks_app.domain.statuses import DecisionKind, Reason
 from tasks_app.models import Decision, Run
-from tasks_app.runners.port import Outcome, OutcomeKind, Parked
+from tasks_app.runners.port import Outcome, OutcomeKind
 from tasks_app.services import transcripts
-from tests.execution.lives import Scripted, done, drive_on, outcome, told
+from tests.execution.lives import Scripted, asks_and_parks, done, drive_on, outcome, told
 from tests.services import world
 
 PERMISSION, QUESTION = DecisionKind.PERMISSION, DecisionKind.QUESTION
@@ -74,10 +74,7 @@ def test_an_attempt_whose_prompt_was_lost_begins_with_it_again_and_is_told_of_ev
             place, [{"type": "assistant", "uuid": "2", "parentUuid": "1", "message": {"content": [use]}}]
         )
         await port.emit([bash("toolu_0", "one"), came("toolu_0", "1 passed"), bash("toolu_1", "mkdir a")])
-        port._grace_s = 0
-        with pytest.raises(Parked):
-            await port.ask(world.ask())
-        return Outcome(OutcomeKind.PARKED, Reason.PARKED)
+        return await asks_and_parks(port)
 
     drive_on(held, asks)
     world.answer(Decision.objects.get(), "deny", note="Not now.")
@@ -103,10 +100,7 @@ def parking(*lines):
         await port.note_session(given.new_session_id)
         await port.session_store.append({"project_key": "p", "session_id": given.new_session_id}, [told(given, uuid="1"), *lines])
         await port.emit([bash("toolu_1", "mkdir a")])
-        port._grace_s = 0
-        with pytest.raises(Parked):
-            await port.ask(world.ask())
-        return Outcome(OutcomeKind.PARKED, Reason.PARKED)
+        return await asks_and_parks(port)
 
     return parks
 
@@ -127,10 +121,7 @@ def asking(kind):
     async def asks(given, port):
         await port.note_session(given.new_session_id)
         await port.session_store.append({"project_key": "p", "session_id": given.new_session_id}, [told(given, uuid="1")])
-        port._grace_s = 0
-        with pytest.raises(Parked):
-            await port.ask(world.ask(kind))
-        return Outcome(OutcomeKind.PARKED, Reason.PARKED)
+        return await asks_and_parks(port, kind)
 
     return asks
 
