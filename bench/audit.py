@@ -74,7 +74,8 @@ def _look_at(report: Report, team: Team, *, whole: bool) -> Iterator[str]:
     report.cut += cut
     if cut and whole:
         yield "its first events are missing: little else can be proved"
-    for check in (_sequence, _decisions, audit_rows.answers_spent, audit_rows.calls_once, audit_rows.usage):
+    rows = (audit_rows.answers_spent, audit_rows.all_waits_end, audit_rows.calls_once, audit_rows.usage)
+    for check in (_sequence, _decisions, *rows):
         yield from check(team)
     yield from _steps(report, team, whole=whole)
     if not cut:

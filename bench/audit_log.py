@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from tasks_app.domain.deciders import is_lead
 from tasks_app.domain.events import EventKind as Kind
-from tasks_app.domain.statuses import RunStatus, StepKind, TaskStatus
-from tasks_app.models import Decision, Event, Message, Run, Step, Task, Team
+from tasks_app.domain.statuses import DecisionStatus, RunStatus, StepKind, TaskStatus
+from tasks_app.models import Agent, Decision, Event, Message, Run, Step, Task, Team
 
 ENDS = {
     Kind.RUN_COMPLETED.value: RunStatus.COMPLETED.value,
@@ -27,6 +28,12 @@ DONE, OPEN, WAITS = TaskStatus.COMPLETED.value, TaskStatus.IN_PROGRESS.value, Ta
 CANCELLED, UNKNOWN = TaskStatus.CANCELLED.value, "unknown"
 SETTLED = {Kind.DECISION_DELIVERED.value, Kind.DECISION_WITHDRAWN.value, Kind.DECISION_EXPIRED.value}
 SAID_OF_DECISION = SETTLED | {Kind.DECISION_OPENED.value, Kind.DECISION_ANSWERED.value}
+STATE_AFTER = {
+    Kind.DECISION_OPENED.value: DecisionStatus.OPEN.value,
+    Kind.DECISION_ANSWERED.value: DecisionStatus.ANSWERED.value,
+    Kind.DECISION_WITHDRAWN.value: DecisionStatus.WITHDRAWN.value,
+    Kind.DECISION_EXPIRED.value: DecisionStatus.EXPIRED.value,
+}
 
 
 @dataclass
@@ -53,13 +60,16 @@ class Walk:
     decisions: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     reached: dict[str, int] = field(default_factory=dict)  # decision → the life that was handed its answer last
     told_messages: Counter[tuple[str, str, int]] = field(default_factory=Counter)
+    handed: dict[str, str] = field(default_factory=dict)  # message → the run that was told it last
     sent: set[str] = field(default_factory=set)
     created: set[int] = field(default_factory=set)
     imported: bool = False
 
     def __post_init__(self) -> None:
         self._runs = {run.pk: run for run in Run.objects.filter(team=self.team).select_related("task", "agent")}
-        self._numbers = set(Task.objects.filter(team=self.team).values_list("number", flat=True))
+        self._judges = dict(Task.objects.filter(team=self.team).values_list("number", "review_of__number"))
+        leads = Agent.objects.filter(team=self.team).values_list("name", "role")
+        self._leads = {f"agent:{name}" for name, role in leads if is_lead(role)}
         self._choices = dict(Decision.objects.filter(team=self.team).values_list("pk", "choice"))
         asks = Decision.objects.filter(team=self.team, run__isnull=False).values_list("pk", "run_id", "kind", "ask_key")
         self._asks = {pk: ask for pk, *ask in asks}
@@ -98,7 +108,7 @@ class Walk:
         number = event.task_number
         if number is None:
             return
-        if number not in self._numbers:
+        if number not in self._judges:
             yield f"{event.kind} tells of T-{number}, which is not there"
         was = self.tasks[number]
         if event.kind == Kind.TASK_COMPLETED.value:
@@ -129,8 +139,10 @@ class Walk:
 
     def _may_be_done(self, number: int, actor: str) -> bool:
         """An agent's task is done by a run of its own; people, and a lead agent for them, may accept what is there."""
+        if not actor.startswith("agent:"):
+            return True
         own = [pk for pk, run in self._runs.items() if run.task.number == number and f"agent:{run.agent.name}" == actor]
-        return not own or any(self.ended.get(pk) == DONE for pk in own)
+        return any(self.ended.get(pk) == DONE for pk in own) or (not own and actor in self._leads)
 
     # runs ------------------------------------------------------------------------------------------------------------
 
@@ -180,7 +192,7 @@ class Walk:
                 yield f"run {run.pk}: step {seq} is of life {fence}, and {f'life {has}' if has else 'nobody'} had the run"
 
     def _given_back(self, event: Event, run: Run) -> Iterator[str]:
-        """By the life that had it, or, as the lead has answered, by nobody."""
+        """By the life that had it or, where nobody has it, as the lead has answered."""
         if run.pk in self.ended:
             yield f"run {run.pk} was given back after its end"
         yield from self._by_holder(event, run, "was given back")
@@ -197,10 +209,10 @@ class Walk:
                 del self._busy[place]
 
     def _by_holder(self, event: Event, run: Run, what: str) -> Iterator[str]:
-        fence = event.data.get("fence")
-        if fence is not None and fence != self.held.get(run.pk):
-            has = self.held.get(run.pk)
-            yield f"run {run.pk} {what} by life {fence}, and {f'life {has}' if has else 'nobody'} had it"
+        fence, has = event.data.get("fence"), self.held.get(run.pk)
+        if fence != has:
+            by, had = (f"life {one}" if one else "nobody" for one in (fence, has))
+            yield f"run {run.pk} {what} by {by}, and {had} had it"
 
     # what was asked and said -----------------------------------------------------------------------------------------
 
@@ -238,6 +250,7 @@ class Walk:
         fence = event.data.get("fence", self.held.get(event.run_id, 0))
         if event.run_id and fence != self.held.get(event.run_id):
             yield f"message {pk} reached life {fence}, which did not have the run"
+        self.handed[pk] = event.run_id
         self.told_messages[(pk, event.run_id, fence)] += 1
         if self.told_messages[(pk, event.run_id, fence)] == 2:
             yield f"message {pk} reached life {fence} of run {event.run_id} twice"

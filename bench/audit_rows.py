@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 
-from django.db.models import Sum
+from django.db.models import Q, Sum
 
-from bench.audit_log import CANCELLED, DONE, ENDS, UNKNOWN, Walk
+from bench.audit_log import ENDS, STATE_AFTER, UNKNOWN, Walk
 from tasks_app.domain.events import EventKind as Kind
+from tasks_app.domain.leases import NEVER
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus
 from tasks_app.models import Agent, CostReading, CrewCall, Decision, Message, MessageUsage, Run, Task, Team
 
@@ -46,7 +47,7 @@ def _tasks(walk: Walk) -> Iterator[str]:
         if task.number not in walk.created and not walk.imported:
             yield f"{task.label} was made without an event"
         said = walk.tasks[task.number]
-        if said != UNKNOWN and any((said == end) != (task.status == end) for end in (DONE, CANCELLED)):
+        if said not in (UNKNOWN, task.status):
             yield f"{task.label} is {task.status}, its events say {said}"
     if gone := sorted(set(range(1, walk.team.last_task_number + 1)) - there):
         yield f"tasks {', '.join(f'T-{number}' for number in gone)} were made and are not there"
@@ -60,20 +61,20 @@ def _decisions(walk: Walk) -> Iterator[str]:
             yield f"decision {decision.pk} was opened without an event"
         if decision.status == DecisionStatus.OPEN.value and decision.run_id in ended and not decision.shared:
             yield f"decision {decision.pk} is open, and the run that asks has ended"
-        if decision.status == DecisionStatus.ANSWERED.value and Kind.DECISION_ANSWERED.value not in said:
-            yield f"decision {decision.pk} is answered without an event"
+        if (state := next((STATE_AFTER[kind] for kind in reversed(said) if kind in STATE_AFTER), "")) != decision.status:
+            yield f"decision {decision.pk} is {decision.status}, its events say {state or 'nothing'}"
         if (reached := walk.reached.get(decision.pk)) is not None and reached != decision.delivered_fence:
             yield f"decision {decision.pk} says it reached life {decision.delivered_fence}, its events say {reached}"
 
 
 def _messages(walk: Walk) -> Iterator[str]:
-    """One that was handed to a run says so in the log; imported ones bring their log along."""
-    told = {pk for pk, _, _ in walk.told_messages}
+    """Each says which run it was handed to last, as the log does; imported ones bring their log along."""
     for message in Message.objects.filter(team=walk.team):
         if message.pk not in walk.sent:
             yield f"message {message.pk} was sent without an event"
-        if message.delivered_run and message.pk not in told:
-            yield f"message {message.pk} was handed over without an event"
+        if message.delivered_run != (told := walk.handed.get(message.pk, "")):
+            said, told = (f"to run {run}" if run else "to nobody" for run in (message.delivered_run, told))
+            yield f"message {message.pk} was handed {said}, its events say {told}"
 
 
 def answers_spent(team: Team) -> Iterator[str]:
@@ -91,10 +92,26 @@ def answers_spent(team: Team) -> Iterator[str]:
         yield f"decision {decision.pk} of a completed run was withdrawn: {decision.closed_why}"
 
 
+def all_waits_end(team: Team) -> Iterator[str]:
+    """A run that waits for an answer without end waits for one that can be given."""
+    for run in Run.objects.filter(team=team, status=RunStatus.PENDING.value, due_at__gte=NEVER):
+        asked = Decision.objects.filter(Q(run=run) | Q(pk=run.waits_for_id), status=DecisionStatus.OPEN.value)
+        if not asked.exists():
+            yield f"run {run.pk} waits for an answer, and nothing that it asked is open"
+
+
 def calls_once(team: Team) -> Iterator[str]:
-    """A call of a crew tool is done once."""
-    calls = Counter(CrewCall.objects.filter(run__team=team).exclude(tool_use_id="").values_list("run_id", "tool_use_id"))
+    """A call of a crew tool is done once; one whose result no transcript held was taken over by the life that made it again."""
+    mine = CrewCall.objects.filter(run__team=team)
+    calls = Counter(mine.exclude(tool_use_id="").values_list("run_id", "tool_use_id"))
     yield from (f"run {run}: the call {call} was done {n} times" for (run, call), n in calls.items() if n > 1)
+    forgotten: dict[tuple[str, str], CrewCall] = {}
+    for call in mine.exclude(key="").order_by("pk"):
+        earlier = forgotten.get((call.run_id, call.key))
+        if earlier is not None and earlier.fence < call.fence:
+            yield f"run {call.run_id}: life {call.fence} did again what life {earlier.fence} had done ({earlier.tool_use_id})"
+        if earlier is None and not call.told:
+            forgotten[(call.run_id, call.key)] = call
 
 
 def usage(team: Team) -> Iterator[str]:

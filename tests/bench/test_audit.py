@@ -8,10 +8,12 @@ from django.db.models import F
 
 from bench import audit
 from tasks_app.domain.events import EventKind as Kind
+from tasks_app.domain.leases import NEVER
 from tasks_app.domain.statuses import DecisionStatus, RunStatus, TaskStatus
 from tasks_app.models import Agent, CostReading, CrewCall, Decision, Event, Message, MessageUsage, Run, Step, Task, Team
 from tasks_app.services import clock
 from tests.bench.finished import Finished
+from tests.factories import TaskFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -57,6 +59,24 @@ def called_twice(done: Finished) -> None:
         CrewCall.objects.create(run=done.run(1), fence=1, key="", tool_use_id="toolu_9", result="", at=clock.now())
 
 
+def called_again(done: Finished) -> None:
+    """What no transcript of the first life held, the second did again instead of taking it over."""
+    for fence in (1, 2):
+        CrewCall.objects.create(run=done.run(2), fence=fence, key="k", tool_use_id=f"toolu_{fence}", result="", at=clock.now())
+
+
+def waits_for_nothing(done: Finished) -> None:
+    """Both in the rows and in the log: a run that was parked, and nothing that it asked is open."""
+    done.drop(Kind.RUN_COMPLETED, 2)
+    done.drop(Kind.TASK_COMPLETED, 2)
+    Run.objects.filter(pk=done.run(2).pk).update(status=RunStatus.PENDING.value, due_at=NEVER, ended_at=None)
+    Task.objects.filter(pk=done.task(2).pk).update(status=TaskStatus.IN_PROGRESS.value)
+
+
+def sign(event: Event, run: Run) -> None:
+    event.actor = f"agent:{run.agent.name}"
+
+
 def put(event: Event, **data: object) -> None:
     event.data = {**event.data, **data}
 
@@ -71,9 +91,9 @@ LOG: dict[str, tuple[Callable[[Finished], None], str]] = {
     "a run that ended": (lambda done: done.drop(Kind.RUN_COMPLETED, 1), "is completed, its events say open"),
     "steps": (lambda done: done.drop(Kind.RUN_STEPS, 1), "has 3 steps, 0 were told of"),
     "a request": (lambda done: done.drop(Kind.DECISION_OPENED, 1), "was opened without an event"),
-    "an answer": (lambda done: done.drop(Kind.DECISION_ANSWERED, 1), "is answered without an event"),
+    "an answer": (lambda done: done.drop(Kind.DECISION_ANSWERED, 1), "is answered, its events say open"),
     "a message sent": (lambda done: done.drop(Kind.MESSAGE_SENT), "was sent without an event"),
-    "a message told": (lambda done: done.drop(Kind.MESSAGE_DELIVERED), "was handed over without an event"),
+    "a message told": (lambda done: done.drop(Kind.MESSAGE_DELIVERED), "its events say to nobody"),
 }
 TWICE: dict[str, tuple[Callable[[Finished], None], str]] = {
     "a task completed": (lambda done: done.double(Kind.TASK_COMPLETED, 1), "T-1 was completed twice"),
@@ -87,6 +107,7 @@ TWICE: dict[str, tuple[Callable[[Finished], None], str]] = {
     "a message told": (lambda done: done.double(Kind.MESSAGE_DELIVERED, 1), "reached life 1 of run"),
     "a message counted": (counted_thrice, "a turn was counted 3 times in 2 lives"),
     "a call": (called_twice, "the call toolu_9 was done 2 times"),
+    "a call under another id": (called_again, "life 2 did again what life 1 had done (toolu_1)"),
 }
 ORDER: dict[str, tuple[Callable[[Finished], None], str]] = {
     "a task before what it needs": (
@@ -105,6 +126,14 @@ ORDER: dict[str, tuple[Callable[[Finished], None], str]] = {
     "a life that ends the run of another": (
         lambda done: done.change(Kind.RUN_COMPLETED, 2, lambda event: put(event, fence=1)),
         "ended by life 1, and life 2 had it",
+    ),
+    "an end by nobody of a run that somebody has": (
+        lambda done: done.change(Kind.RUN_COMPLETED, 2, lambda event: event.data.pop("fence")),
+        "ended by nobody, and life 2 had it",
+    ),
+    "given back by nobody while somebody has it": (
+        lambda done: done.add_after(Kind.DECISION_DELIVERED, 1, Kind.RUN_RESUMABLE, reason="x"),
+        "was given back by nobody, and life 1 had it",
     ),
     "an answer told to a life that was over": (
         lambda done: done.change(Kind.DECISION_DELIVERED, 1, lambda event: put(event, fence=9)),
@@ -130,6 +159,10 @@ ORDER: dict[str, tuple[Callable[[Finished], None], str]] = {
         lambda done: done.change(Kind.RUN_COMPLETED, 1, lambda event: setattr(event, "kind", Kind.RUN_FAILED.value)),
         "T-1 was completed by an agent, and no run of it had been",
     ),
+    "an agent completes what it never had": (
+        lambda done: done.change(Kind.TASK_COMPLETED, 1, lambda event: sign(event, done.run(2))),
+        "T-1 was completed by an agent, and no run of it had been",
+    ),
 }
 ROWS: dict[str, tuple[Callable[[Finished], None], str]] = {
     "no steps": (no_step, "was told of and is not there"),
@@ -145,6 +178,11 @@ ROWS: dict[str, tuple[Callable[[Finished], None], str]] = {
         lambda done: Task.objects.filter(pk=done.task(1).pk).update(status=TaskStatus.PENDING.value),
         "T-1 is pending, its events say completed",
     ),
+    "a task that nobody had been given": (
+        lambda done: TaskFactory(team=done.team, number=3, status=TaskStatus.IN_PROGRESS.value),
+        "T-3 is in_progress, its events say pending",
+    ),
+    "a run that waits for nothing": (waits_for_nothing, "nothing that it asked is open"),
     "no task": (a_task_is_gone, "tells of T-2, which is not there"),
     "no request": (lambda done: done.decision(1).delete(), "which is not there"),
     "another answer": (
@@ -155,6 +193,13 @@ ROWS: dict[str, tuple[Callable[[Finished], None], str]] = {
         lambda done: Decision.objects.filter(pk=done.decision(1).pk).update(status=DecisionStatus.OPEN.value),
         "is open, and the run that asks has ended",
     ),
+    **{
+        f"a request that is {status}": (
+            lambda done, status=status: Decision.objects.filter(pk=done.decision(1).pk).update(status=status),
+            f"is {status}, its events say answered",
+        )
+        for status in (DecisionStatus.WITHDRAWN.value, DecisionStatus.EXPIRED.value)
+    },
     "an answer without effect": (
         lambda done: Decision.objects.filter(pk=done.decision(1).pk).update(consumed_at=None),
         "its effect never reached the transcript",
@@ -163,6 +208,11 @@ ROWS: dict[str, tuple[Callable[[Finished], None], str]] = {
         lambda done: Decision.objects.filter(pk=done.decision(1).pk).update(delivered_fence=None),
         "was handed to no life",
     ),
+    "a message handed to another run": (
+        lambda done: Message.objects.update(delivered_run=done.run(2).pk),
+        "its events say to run",
+    ),
+    "a message handed to nobody": (lambda done: Message.objects.update(delivered_run=""), "was handed to nobody, its events say"),
     "no message": (lambda done: Message.objects.all().delete(), "tells of message"),
     "tokens of the team": (lambda done: Team.objects.update(used_tokens=1), "tokens: the team says 1"),
     "tokens of an agent": (lambda done: Agent.objects.update(used_tokens=10**9), "tokens: agent"),
