@@ -28,9 +28,11 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--database", choices=("sqlite", "postgres"), default="sqlite")
     parser.add_argument("--quick", action="store_true", help="small and fast: to see that it works, not to quote")
-    parser.add_argument("--seed", type=int, default=1, help="what chance decides (chaos, pages)")
+    parser.add_argument("--seed", type=int, default=1, help="what chance decides (chaos, pages, rolling, schedule)")
     parser.add_argument("--seeds", type=int, default=1, help="so many seeds, from --seed on, each in a place of its own")
-    parser.add_argument("--tasks", type=int, default=0, help="number of tasks (chaos, schedule); 0: as the benchmark likes")
+    parser.add_argument(
+        "--tasks", type=int, default=0, help="number of tasks (chaos, rolling, schedule); 0: as the benchmark likes"
+    )
     parser.add_argument("--acts", type=int, default=-1, help="chaos: at most so many acts; 0: undisturbed")
     parser.add_argument("--minutes", type=float, default=0, help="soak: how long; 0: an hour, or a minute with --quick")
     parser.add_argument("--cases", default="", help="recover: only these, by comma: up, nothing, valkey, sibling, host")
@@ -47,9 +49,9 @@ def main() -> int:
     try:
         found_on = machine.here(database=given.database)
         report = many.play(given) if given.seeds > 1 else _one(given)
-    except (NoPostgres, NoChromium) as error:
+    except (NoPostgres, NoChromium, many.CannotRun) as error:
         print(error, file=sys.stderr)
-        return 2
+        return many.CANNOT
     if given.json:
         print(as_json(report, found_on, vars(given)))
     else:

@@ -182,9 +182,14 @@ def double(scene: Scene) -> str:
 
 
 def _agents_of(pid: int, scene: Scene) -> int:
-    """Watch the twin for a while, longer where it has nothing to do; returns how many agents it had at most."""
+    """Watch the twin for a while, longer where it has nothing to do; returns how many agents it had at most.
+
+    Raises `NothingToDo` where the team was done before the while was over.
+    """
     most, begun = 0, time.monotonic()
-    while time.monotonic() - begun < (TWIN_S if most else TWIN_MOST_S) and not scene.stopped.wait(0.2):
+    while time.monotonic() - begun < (TWIN_S if most else TWIN_MOST_S):
+        if scene.stopped.wait(0.2):
+            raise NothingToDo("the team was done before")
         with contextlib.suppress(psutil.NoSuchProcess):
             most = max(most, sum(process.ppid() == pid for process in of_home(scene.home, "claude")))
     return most

@@ -7,11 +7,13 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.db import connections
 from django.test import Client
 
 from tasks_app.domain import plan as plans
+from tasks_app.domain.statuses import TaskStatus
 from tasks_app.management import sign_in
-from tasks_app.models import Run, Team
+from tasks_app.models import Run, Task, Team
 from tasks_app.services import actions, claims
 from tasks_app.services.runs import Held
 from tasks_app.services.teams import Source
@@ -47,6 +49,14 @@ def start(text: str, *, script: str = "") -> Team:
     user = sign_in.ensure_lead()
     source = Source(text, settings.HOME, script)
     return actions.start_team(parsed, source=source, user_id=user.pk, rehearsal=True, actor=f"user:{user.username}")
+
+
+def left(team: Team) -> int:
+    """Return how many tasks of a team are not completed; the connection is closed: others restart the database meanwhile."""
+    try:
+        return Task.objects.filter(team=team).exclude(status=TaskStatus.COMPLETED.value).count()
+    finally:
+        connections.close_all()
 
 
 def name() -> str:

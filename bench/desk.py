@@ -76,6 +76,15 @@ def has_ended(process: psutil.Process) -> bool:
         return True
 
 
+def answers(port: int) -> bool:
+    """Whether a web server answers on this port of this machine now."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/sign-in/", timeout=5) as answer:
+            return int(answer.status) == 200
+    except OSError:
+        return False
+
+
 def takes_connections(web: psutil.Process) -> bool:
     """Whether a web server has begun: its event loop waits for a socket that listens (Linux)."""
     try:
@@ -178,11 +187,7 @@ class Desk:
 
     def answers(self) -> bool:
         """Whether the web server answers now."""
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/sign-in/", timeout=5) as answer:
-                return int(answer.status) == 200
-        except OSError:
-            return False
+        return answers(self.port)
 
     def missing(self) -> list[str]:
         """What of it is not there now: `up` itself, a page, or a process of each that it was to start."""

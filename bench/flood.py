@@ -125,17 +125,10 @@ def _working(team: Team) -> bool:
 def _end(team: Team, report: Report) -> None:
     """The flood is over: every task is done, as if nothing had been."""
     try:
-        desk.until(partial(_done, team), seconds=60, pause_s=0.2, words="the end of the tasks")
+        desk.until(lambda: crew.left(team) == 0, seconds=60, pause_s=0.2, words="the end of the tasks")
     except desk.TooLate:
         left = Task.objects.filter(team=team).exclude(status=TaskStatus.COMPLETED.value).values_list("title", "status")
         report.failures.append(f"tasks were not completed: {', '.join(f'{title} ({status})' for title, status in left)}")
-
-
-def _done(team: Team) -> bool:
-    try:
-        return not Task.objects.filter(team=team).exclude(status=TaskStatus.COMPLETED.value).exists()
-    finally:
-        connections.close_all()
 
 
 def _phase(place: Place, house: Parts, emitter: emitting.Emitter, team: Team, *, seconds: float) -> dict[str, Any]:

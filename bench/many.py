@@ -13,8 +13,14 @@ from bench.place import ROOT
 from bench.registry import BENCHES, UNWIND_S
 from bench.report import Goal, Report
 
+CANNOT = 2
+"""The exit code of a benchmark that cannot run here."""
 OURS = {"name", "json", "seed", "seeds", "keep"}
 """What is not handed on as it was given: a part prints one document for us, of one seed, and keeps what it keeps apart."""
+
+
+class CannotRun(Exception):
+    """A seed said that this benchmark cannot run here, in these words."""
 
 
 class Key(NamedTuple):
@@ -28,7 +34,10 @@ class Key(NamedTuple):
 
 
 def play(given: argparse.Namespace) -> Report:
-    """Run seeds `given.seed` … `given.seed + given.seeds - 1` and return what they have in common: each figure over all seeds."""
+    """Run seeds `given.seed` … `given.seed + given.seeds - 1` and return what they have in common: each figure over all seeds.
+
+    Raises `CannotRun`.
+    """
     begun = time.monotonic()
     report = Report(f"{given.name}, seeds {given.seed} to {given.seed + given.seeds - 1}")
     found = []
@@ -86,6 +95,8 @@ def _one(given: argparse.Namespace, seed: int) -> tuple[dict[str, Any], str]:
     limit_s = BENCHES[given.name].limit_s + 5 * UNWIND_S
     try:
         done = subprocess.run(command(given, seed), cwd=ROOT, capture_output=True, text=True, timeout=limit_s, check=False)
+        if done.returncode == CANNOT:
+            raise CannotRun(done.stderr.strip())
         said = dict(json.loads(done.stdout))
     except subprocess.TimeoutExpired:
         return {}, f"did not end within {limit_s:.0f} s"

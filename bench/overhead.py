@@ -18,8 +18,8 @@ from bench import crew, desk, parts
 from bench.parts import Parts
 from bench.place import ROOT, Place
 from bench.report import Goal, Report
-from tasks_app.domain.statuses import RunStatus, TaskStatus
-from tasks_app.models import Run, Task, Team
+from tasks_app.domain.statuses import RunStatus
+from tasks_app.models import Run, Team
 
 PEER = "plain SDK script"
 FLOOR = "the same with hooks and a session store"
@@ -97,7 +97,7 @@ def _ours(house: Parts, pid: int, name: str, script: str, count: int) -> Played:
     def done() -> bool:
         nonlocal peak
         peak = max(peak, worker.memory_info().rss)
-        return _left(team) == 0 and _under_way(team) == 0
+        return crew.left(team) == 0 and _under_way(team) == 0
 
     desk.until(done, seconds=240, pause_s=0.1, words="the end of our round")
     after = worker.cpu_times()
@@ -108,13 +108,6 @@ def _ours(house: Parts, pid: int, name: str, script: str, count: int) -> Played:
     if len(walls) != count or runs.exclude(status=RunStatus.COMPLETED.value).exists():
         raise RuntimeError(f"{name}: {len(walls)} runs for {count} tasks, or not each was completed")
     return Played(walls, own + children, own, (peak - memory) / 1e6)
-
-
-def _left(team: Team) -> int:
-    try:
-        return Task.objects.filter(team=team).exclude(status=TaskStatus.COMPLETED.value).count()
-    finally:
-        connections.close_all()
 
 
 def _under_way(team: Team) -> int:

@@ -3,7 +3,6 @@
 import contextlib
 import signal
 import subprocess
-import urllib.request
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,7 @@ import psutil
 from django.conf import settings
 from django.db import connections
 
-from bench.desk import free_port, kill_group, until
+from bench.desk import answers, free_port, kill_group, until
 from bench.place import ROOT, Place
 from tasks_app.management import layout, leftovers, prepare
 from tasks_app.management.embedded import EmbeddedServer
@@ -35,7 +34,7 @@ class Parts:
         self.port = free_port()
         service = layout.web(self.port, home=self.place.home, env=self._env())
         process = self._spawn(service.argv, service.log)
-        until(self._answers, seconds=READY_S, words="the web server")
+        until(lambda: answers(self.port), seconds=READY_S, words="the web server")
         return process
 
     def worker(
@@ -100,13 +99,6 @@ class Parts:
 
     def _registered(self, pid: int) -> bool:
         return any(worker.pid == pid for worker in workers.alive())
-
-    def _answers(self) -> bool:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/sign-in/", timeout=5) as answer:
-                return int(answer.status) == 200
-        except OSError:
-            return False
 
 
 @contextlib.contextmanager

@@ -166,10 +166,12 @@ def _at(run_id: str, fence: int) -> float | None:
     started = Event.objects.filter(run_id=run_id, kind=EventKind.RUN_STARTED.value, data__fence=fence + 1).first()
     if started is None:
         return None
-    waited = Event.objects.filter(run_id=run_id, kind=EventKind.RUN_RESUMABLE.value, seq__lt=started.seq, team_id=started.team_id)
-    parked = Event.objects.filter(run_id=run_id, kind=EventKind.RUN_PARKED.value, team_id=started.team_id, seq__lt=started.seq)
-    last = parked.order_by("-seq").values_list("seq", flat=True).first()
-    return None if last is not None and waited.filter(seq__gt=last).exists() else started.at.timestamp()
+    of_run = Event.objects.filter(run_id=run_id, team_id=started.team_id)
+    parked = of_run.filter(kind=EventKind.RUN_PARKED.value, data__fence=fence).first()
+    if parked is None:
+        return started.at.timestamp()
+    answered = of_run.filter(kind=EventKind.RUN_RESUMABLE.value, seq__gt=parked.seq, seq__lt=started.seq)
+    return None if answered.exists() else started.at.timestamp()
 
 
 def run(place: Place, options: argparse.Namespace) -> Report:

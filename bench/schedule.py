@@ -9,14 +9,12 @@ from datetime import datetime
 from typing import Any
 from unittest import mock
 
-from django.db import connections
 from django.utils import timezone
 
 from bench import crew, desk, instant_worker, json_store, parts, waits
 from bench.place import Place
 from bench.report import Goal, Report
 from tasks_app import wake
-from tasks_app.domain.statuses import TaskStatus
 from tasks_app.models import Agent, Dependency, Event, Run, Task, Team
 from tasks_app.services import scheduling
 
@@ -38,9 +36,9 @@ def run(place: Place, options: argparse.Namespace) -> Report:
         team, there = _start(_plan(tasks, agents, seconds, random.Random(options.seed)))
         report.add("start a team of that size", "s", [time.monotonic() - begun])
         try:
-            desk.until(lambda: _left(team) == 0, seconds=60 + tasks, pause_s=0.5, words="the end of the plan")
+            desk.until(lambda: crew.left(team) == 0, seconds=60 + tasks, pause_s=0.5, words="the end of the plan")
         except desk.TooLate as late:
-            report.failures.append(f"{late}: {_left(team)} tasks are left")
+            report.failures.append(f"{late}: {crew.left(team)} tasks are left")
         took = time.monotonic() - begun
         _figures(report, team, there, took)
         _peer(report, tasks, agents)
@@ -66,13 +64,6 @@ def _plan(tasks: int, agents: int, seconds: tuple[float, float], chance: random.
             row["depends_on"] = [f"t{need}" for need in sorted(set(chance.choices(before, k=2)))]
         rows.append(row)
     return crew.plan("Schedule", agents=agents, tasks=rows, parallel=agents)
-
-
-def _left(team: Team) -> int:
-    try:
-        return Task.objects.filter(team=team).exclude(status=TaskStatus.COMPLETED.value).count()
-    finally:
-        connections.close_all()
 
 
 def _start(text: str) -> tuple[Team, datetime]:

@@ -13,13 +13,11 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import yaml
-from django.db import connections
 
 from bench import chromium, crew, desk, parts
 from bench.place import Place
 from bench.report import Goal, Report
-from tasks_app.domain.statuses import TaskStatus
-from tasks_app.models import Task, Team
+from tasks_app.models import Team
 from tasks_app.services import events, teams
 
 MINUTES = 60.0
@@ -66,7 +64,7 @@ def run(place: Place, options: argparse.Namespace) -> Report:
         end, rounds, ended = time.monotonic() + 60 * minutes, 0, None
         while time.monotonic() < end:
             team, rounds = _start(rounds), rounds + 1
-            desk.until(partial(_done, team), seconds=120, pause_s=0.5, words="the end of a team")
+            desk.until(partial(_is_done, team), seconds=120, pause_s=0.5, words="the end of a team")
             _put_aside(ended)
             ended = team
             page.wait_for_timeout(200)
@@ -111,8 +109,5 @@ def _put_aside(team: Team | None) -> None:
         teams.archive(team.pk, actor=events.SYSTEM)
 
 
-def _done(team: Team) -> bool:
-    try:
-        return not Task.objects.filter(team=team).exclude(status=TaskStatus.COMPLETED.value).exists()
-    finally:
-        connections.close_all()
+def _is_done(team: Team) -> bool:
+    return crew.left(team) == 0

@@ -14,11 +14,10 @@ from typing import Any
 NAME = "stamps.log"
 WORKER = "-"
 """Stands for the run where a stage is one of the worker, not of a life."""
-LOADED, LOOKS, GONE, SPEC, READY, SPAWNED, ANSWERED, SAID, ASKED = (
-    *("loaded", "looks for the dead", "old processes are gone", "spec", "transcript is on the disk"),
+LOADED, GONE, SPEC, READY, SPAWNED, ANSWERED, SAID, ASKED = (
+    *("loaded", "old processes are gone", "spec", "transcript is on the disk"),
     *("started", "initialize answered", "prompt is written", "asks the model"),
 )
-STAGES = (LOADED, LOOKS, GONE, SPEC, READY, SPAWNED, ANSWERED, SAID, ASKED)
 _MARKER = "CREWDESK_RUN"
 _lives: dict[str, str] = {}  # run → the last life of it that came to any stage here
 
@@ -74,7 +73,6 @@ def _after(module: str, name: str, stage: str, life: Callable[..., str]) -> None
 def watch() -> None:
     """Let the functions of this worker note their stages. What is wrapped is what the worker calls anyway."""
     note(WORKER, LOADED)
-    _after("tasks_app.services.recovery", "take_back_from_dead", LOOKS, lambda *_, **__: WORKER)
     _after(
         "tasks_app.runners.claude.processes", "kill_run", GONE, lambda run, *, below_fence=None, **_: f"{run}:{below_fence or 0}"
     )

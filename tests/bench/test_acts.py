@@ -157,6 +157,15 @@ def test_a_twin_has_registered_under_the_name_of_a_worker_that_lives(
     assert asked == [{"app": "bench.twin", "env": {twin.NAME: first}}]
 
 
+def test_two_that_were_not_side_by_side_for_the_whole_while_do_not_count(
+    scene: Scene, first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    second(scene, monkeypatch, lives=True, registers=True)
+    scene.stopped.set()
+    with pytest.raises(NothingToDo, match="the team was done before"):
+        acts.double(scene)
+
+
 @pytest.mark.parametrize(("lives", "words"), [(True, "the registration of the twin did not come"), (False, "the second ended")])
 def test_one_that_has_not_registered_was_no_twin(
     scene: Scene, first: str, lives: bool, words: str, monkeypatch: pytest.MonkeyPatch

@@ -1,9 +1,12 @@
 """`--seeds`: flags are handed on, figures of different things stay apart, goals are about the worst seed."""
 
+import sys
 from typing import Any
 
+import pytest
+
 from bench import many
-from bench.__main__ import arguments
+from bench.__main__ import arguments, main
 from bench.report import Report
 
 
@@ -25,6 +28,16 @@ def test_every_flag_is_handed_on_to_each_seed() -> None:
     command = many.command(given, 5)
     again = arguments().parse_args(command[3:])
     assert vars(again) == vars(given) | {"seed": 5, "seeds": 1, "keep": "/tmp/kept/5", "json": True}
+
+
+def test_what_cannot_run_here_is_said_once_and_is_no_failure_of_a_seed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plays = [sys.executable, "-c", "import sys; print('Chromium is not here', file=sys.stderr); sys.exit(2)"]
+    monkeypatch.setattr(many, "command", lambda given, seed: plays)
+    monkeypatch.setattr(sys, "argv", ["bench", "live", "--seeds", "3"])
+    assert main() == 2
+    assert capsys.readouterr().err == "Chromium is not here\n"
 
 
 def test_a_peers_figure_is_not_ours_nor_the_detail_of_one_that_of_another() -> None:

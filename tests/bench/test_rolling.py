@@ -13,8 +13,9 @@ from bench import audit, rolling
 from bench.rolling import Roller, unproved
 from bench.visitors import Page, Visitors
 from tasks_app.domain.statuses import Reason, RunStatus, StepKind
+from tasks_app.models import Run
 from tasks_app.runners.port import StepDraft
-from tasks_app.services import deliveries, runs, steps
+from tasks_app.services import decisions, deliveries, recovery, runs, steps
 from tasks_app.services.endings import Ending
 from tests.services import world
 from tests.services.fixtures import hints  # noqa: F401
@@ -85,6 +86,22 @@ def test_a_run_that_is_claimed_elsewhere_and_says_nothing_more_is_a_failure_not_
     assert (len(claimed), stepped, len(silent)) == (1, [], 1)
     steps.record(held.id, held.fence, after=0, drafts=[StepDraft(StepKind.SAID, "On.")])
     assert [len(each) for each in rolling.handed_on(before)] == [1, 1, 0]
+
+
+@pytest.mark.usefixtures("db", "hints")
+def test_what_a_run_waited_for_before_does_not_hide_how_long_it_was_with_nobody() -> None:
+    """Its lease was taken back, for its worker did not leave in order: that is no waiting for the lead."""
+    made = world.make()
+    held = made.claim()
+    asked = decisions.open_for_run(held.id, held.fence, world.ask())
+    runs.park(held.id, held.fence, reason=Reason.PARKED, interrupted=False)
+    world.answer(asked, "allow")
+    second = world.take(held.id)
+    Run.objects.filter(pk=held.id).update(lease_until=1)
+    assert recovery.take_back_expired() == 1
+    third = world.take(held.id, worker="w2")
+    assert len(rolling.handed_on([(held.id, held.fence, time.time())])[0]) == 0, "it waited for the lead"
+    assert len(rolling.handed_on([(held.id, second.fence, time.time())])[0]) == 1, f"life {third.fence} followed at once"
 
 
 @pytest.mark.usefixtures("db", "hints")
