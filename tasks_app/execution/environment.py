@@ -9,7 +9,12 @@ from tasks_app.execution import keychain
 PLAIN = ("PATH", "LANG", "LC_ALL", "TZ", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE")
 PREFIXES = ("ANTHROPIC_", "CLAUDE_CODE_USE_")
 TOKENS = ("CLAUDE_CODE_OAUTH_TOKEN",)
-CLOUD = ("AWS_", "GOOGLE_", "VERTEX_", "CLOUD_ML_")
+CLOUDS = {
+    "CLAUDE_CODE_USE_BEDROCK": ("AWS_",),
+    "CLAUDE_CODE_USE_VERTEX": ("GOOGLE_", "VERTEX_", "CLOUD_ML_"),
+    "CLAUDE_CODE_USE_FOUNDRY": ("AZURE_",),
+}
+"""What asks for a cloud's models → its variables. Those of another cloud may be the keys of something else, backups say."""
 FIXED = {
     "TERM": "dumb",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -31,7 +36,7 @@ def key_source() -> str:
         return "an API key in the environment"
     if os.environ.get("CLAUDE_CODE_OAUTH_TOKEN"):
         return "a Claude Code token in the environment"
-    if any(os.environ.get(f"CLAUDE_CODE_USE_{cloud}") for cloud in ("BEDROCK", "VERTEX", "FOUNDRY")):
+    if any(map(os.environ.get, CLOUDS)):
         return "a cloud provider in the environment"
     return SIGNED_IN if _signed_in_file().is_file() or keychain.token() else ""
 
@@ -71,8 +76,7 @@ def for_run(*, home: Path, run_id: str, fence: int, rehearsal_url: str | None) -
     if rehearsal_url:
         # the loopback server takes any key; real ones must not reach a rehearsal
         return {**env, "ANTHROPIC_BASE_URL": rehearsal_url, "ANTHROPIC_API_KEY": "rehearsal", "NO_PROXY": "127.0.0.1"}
-    clouds = any(name.startswith("CLAUDE_CODE_USE_") for name in os.environ)
-    prefixes = PREFIXES + (CLOUD if clouds else ())
+    prefixes = (*PREFIXES, *(each for asked, of_cloud in CLOUDS.items() if os.environ.get(asked) for each in of_cloud))
     env |= {name: value for name, value in os.environ.items() if name in TOKENS or name.startswith(prefixes)}
     if _signed_in_file().is_file():
         shutil.copy2(_signed_in_file(), config / CREDENTIALS)

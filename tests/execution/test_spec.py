@@ -233,12 +233,18 @@ def test_every_life_has_a_private_folder_of_its_own_and_a_marker(crew, home):
     assert env["HOME"] != other["HOME"]
 
 
-def test_clouds_need_their_own_credentials_and_only_then_get_them(tmp_path, monkeypatch):
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "aws")
-    monkeypatch.setenv("CLAUDE_CODE_USE_BEDROCK", "1")
+CLOUD_KEYS = {"BEDROCK": "AWS_SECRET_ACCESS_KEY", "VERTEX": "GOOGLE_APPLICATION_CREDENTIALS", "FOUNDRY": "AZURE_CLIENT_SECRET"}
+
+
+@pytest.mark.parametrize("asked", ["", *CLOUD_KEYS])
+def test_an_agent_gets_the_credentials_of_the_cloud_that_has_its_model_and_of_no_other(tmp_path, monkeypatch, asked):
+    for cloud, name in CLOUD_KEYS.items():
+        monkeypatch.setenv(name, "secret")
+        monkeypatch.setenv(f"CLAUDE_CODE_USE_{cloud}", "1" if cloud == asked else "")
     env = environment.for_run(home=tmp_path / "h", run_id="a1", fence=1, rehearsal_url=None)
-    assert env["AWS_SECRET_ACCESS_KEY"] == "aws"
-    assert environment.key_source() == "a cloud provider in the environment"
+    assert [name for name in CLOUD_KEYS.values() if name in env] == ([CLOUD_KEYS[asked]] if asked else [])
+    if asked:
+        assert environment.key_source() == "a cloud provider in the environment"
 
 
 def test_where_the_key_comes_from_is_said_in_words(tmp_path, monkeypatch):
