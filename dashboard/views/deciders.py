@@ -10,7 +10,7 @@ from dashboard.views.act import perform
 from dashboard.views.page import Page
 from tasks_app.domain.deciders import MEANS, POLICIES, Subject, allowed
 from tasks_app.domain.errors import DomainError
-from tasks_app.selectors import leading
+from tasks_app.selectors import accounts, leading
 from tasks_app.selectors.teams import Identity
 from tasks_app.services import actions
 
@@ -58,8 +58,10 @@ def _render(opened: Page, found: Identity, *, problem: DomainError | None = None
         }
         for subject in Subject
     ]
+    about = teams.about(opened, found)
     values = {
-        **teams.about(opened, found),
+        **about,
+        "people": accounts.people_of(found.pk) if about["may_act"] else (),
         "overview": overview,
         "subjects": rows,
         "numbers": {name: posted.get(name, f"{now[name]:g}")[:20] for name in NUMBERS},

@@ -12,6 +12,13 @@ class TeamStatus(StrEnum):
     STOPPED = "stopped"  # stop_team: every run is stopped, nothing starts
 
 
+class AccessLevel(StrEnum):
+    """What somebody who was let into a team may do there."""
+
+    LEAD = "lead"  # act on it
+    VIEWER = "viewer"  # see it
+
+
 class AgentStatus(StrEnum):
     """Whether a member of a team may be given work."""
 

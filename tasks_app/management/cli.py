@@ -18,7 +18,9 @@ from tasks_app.domain.text import mask_secrets, one_line
 from tasks_app.management import prepare, sign_in
 from tasks_app.management.entry import INTERRUPTED
 from tasks_app.management.screen import console_for
-from tasks_app.selectors import access, tasks, teams
+from tasks_app.management.words import COMMAND
+from tasks_app.selectors import access, accounts, tasks, teams
+from tasks_app.selectors.accounts import Account
 from tasks_app.selectors.tasks import TaskCard
 from tasks_app.selectors.teams import TeamSummary
 
@@ -120,6 +122,15 @@ def find_team(name: str) -> TeamSummary:
         return found[0]
     slugs = [team.slug for team in summaries]
     raise NotFound(f"There is no team “{one_line(name, 60)}”.{_hint(name, slugs, none='There is no team yet.')}", field="team")
+
+
+def find_account(name: str) -> Account:
+    """Return the account of that name. Raises `NotFound` that names what is close, and how all are listed."""
+    found = accounts.named(name)
+    if found is None:
+        hint = _hint(name, accounts.names(), none="There is none yet.")
+        raise NotFound(f"There is no account “{one_line(name, 60)}”.{hint} See {COMMAND} account list", field="name")
+    return found
 
 
 def find_task(team: TeamSummary, label: str) -> TaskCard:

@@ -23,6 +23,7 @@ from tasks_app.management.screen import Screen
 from tasks_app.management.service import Service
 from tasks_app.management.supervise import Supervisor
 from tasks_app.selectors import access, teams
+from tasks_app.selectors.accounts import Account
 
 READY_S = 60.0
 MAX_WORKERS = 64
@@ -96,9 +97,9 @@ def address(port: int) -> str:
     return str(settings.ORIGINS[0]).rstrip("/") if settings.ORIGINS else f"http://{ports.HOST}:{port}"
 
 
-def sign_in_link(port: int) -> str:
-    """Return a fresh one-time link for the first superuser."""
-    token = sign_in.make_link_token(sign_in.ensure_lead())
+def sign_in_link(port: int, account: Account | None = None) -> str:
+    """Return a fresh one-time link for that account, else for the first superuser. Raises `Conflict` for a disabled one."""
+    token = sign_in.make_link_token(sign_in.user_of(account) if account else sign_in.ensure_lead())
     connections.close_all()
     return address(port) + reverse("first-sign-in", args=[token])
 

@@ -25,8 +25,9 @@ COMMANDS: Mapping[str, str] = {
     "message": "the messages of a team; write to an agent or to all; set how agents talk",
     "retention": "count or remove what has aged out by the rules of the settings",
     "backup": "keep every team elsewhere; see, verify and restore backups",
+    "account": "who may sign in; make accounts, let people into teams, shut them out",
     "doctor": "is everything there that Crewdesk needs, and if not, what to do",
-    "sign_in_link": "a new one-time link to sign in",
+    "sign_in_link": "a new one-time link to sign in; with a name for that account",
     "healthcheck": "exit code 0 when the web server or worker of this host is well",
 }
 HELP = """Crewdesk: the desk of a team lead whose team is made of Claude agents.
@@ -34,7 +35,7 @@ HELP = """Crewdesk: the desk of a team lead whose team is made of Claude agents.
 {commands}
 
 More about one: {name} COMMAND --help. Begin with: {name} up
-Django's own commands, such as migrate and createsuperuser: {name} help --commands"""
+Django's own commands, such as migrate and shell: {name} help --commands"""
 
 
 class Entry(ManagementUtility):

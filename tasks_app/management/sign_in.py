@@ -10,6 +10,10 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.http import base36_to_int, int_to_base36
 
+from tasks_app.domain.errors import Conflict
+from tasks_app.management.words import COMMAND
+from tasks_app.selectors.accounts import Account
+
 LINK_S = 15 * 60
 """How long a link is good for, in seconds."""
 FIRST_USERNAME = "lead"
@@ -53,6 +57,14 @@ def ensure_lead() -> User:
 
 def _first() -> User | None:
     return get_user_model().objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
+
+
+def user_of(account: Account) -> User:
+    """Return the user whom a link is for. Raises `Conflict` for an account that is disabled: the link would be void."""
+    user = get_user_model().objects.filter(pk=account.pk, is_active=True).first()
+    if user is None:
+        raise Conflict(f"{account.name} is disabled: {COMMAND} account enable {account.name}", field="name")
+    return user
 
 
 def make_link_token(user: User) -> str:

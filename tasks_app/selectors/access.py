@@ -4,9 +4,10 @@ from collections.abc import Collection
 
 from django.contrib.auth import get_user_model
 
+from tasks_app.domain.statuses import AccessLevel
 from tasks_app.models import Team, TeamAccess
 
-LEAD = "lead"
+LEAD = AccessLevel.LEAD.value
 
 
 def team_ids() -> frozenset[int]:

@@ -1,5 +1,6 @@
 """The other process that changes the database while pages are open: reads `[name, args]` lines, answers with JSON lines."""
 
+import io
 import json
 import sys
 import traceback
@@ -11,6 +12,7 @@ import django
 django.setup()
 
 from django.contrib.auth import get_user_model  # noqa: E402
+from django.core.management import call_command  # noqa: E402
 from django.db import transaction  # noqa: E402
 from django.test import Client  # noqa: E402
 
@@ -146,6 +148,11 @@ def take_access(team: int, username: str) -> None:
 def give_access(team: int, username: str, level: str) -> None:
     user = get_user_model().objects.get(username=username)
     TeamAccess.objects.update_or_create(team_id=team, user=user, defaults={"level": level})
+
+
+def command(*words: str) -> None:
+    """`manage.py`, as a person at the terminal types it."""
+    call_command(*words, stdout=io.StringIO())
 
 
 def hint(team: int, *names: str) -> None:

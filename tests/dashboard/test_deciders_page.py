@@ -53,6 +53,14 @@ def test_who_may_only_watch_changes_nothing(client, team):
     assert client.get(reverse("deciders", args=["atlas"])).status_code == 200
 
 
+def test_who_may_act_sees_the_people_of_the_team_and_how_to_change_them(desk, team, watcher):
+    make.UserFactory(username="boss", admin=True)
+    text = words_of(desk.get(reverse("deciders", args=["atlas"])))
+    assert "anna (leads), boss (administrator), will (views)" in text
+    assert "account shut-out NAME atlas" in text
+    assert "(administrator)" not in words_of(watcher.get(reverse("deciders", args=["atlas"])))
+
+
 def test_the_api_reads_and_changes_it(desk, team, ada):
     url = "/api/teams/atlas/decides"
     assert desk.get(url).json()["lead_agent"]["name"] == "ada"

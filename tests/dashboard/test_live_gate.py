@@ -51,6 +51,23 @@ async def test_losing_access_closes_the_socket_within_the_recheck(world: World) 
     world("give_access", world.facts["atlas"], "viewer", "viewer")
 
 
+async def test_who_is_shut_out_at_the_terminal_loses_the_open_page(world: World) -> None:
+    async with world.open("viewer", world.load("viewer")) as page:
+        await page.next()
+        world("command", "account", "shut-out", "viewer", "atlas")
+        assert await page.closed(patience_s=6) == 4403
+    world("command", "account", "let-in", "viewer", "atlas", "viewer")
+
+
+async def test_who_is_disabled_at_the_terminal_is_signed_out_of_the_open_page(world: World) -> None:
+    world("command", "account", "add", "deputy", "--admin", "--no-password")
+    async with open_page(world.server, "team", "atlas", session=world("sign_in", "deputy")) as page:
+        await page.next()
+        world("command", "account", "add", "chief", "--admin", "--no-password")
+        world("command", "account", "disable", "deputy")
+        assert await page.closed(patience_s=6) == 4401
+
+
 # bad input -----------------------------------------------------------------------------------------------------------
 
 

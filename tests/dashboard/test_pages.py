@@ -164,6 +164,8 @@ def test_an_empty_desk_says_what_to_do_next(stranger):
     text = words_of(stranger.get(reverse("overview")))
     assert "No team yet. Start one from a plan file." in text
     assert "See an example plan" in text
+    assert "once whoever runs Crewdesk lets you in" in text
+    assert "once whoever runs Crewdesk lets you in" in words_of(stranger.get(reverse("teams")))
 
 
 def test_the_amber_bar_stands_on_every_page_while_something_waits(desk, run, addresses):

@@ -125,7 +125,7 @@ def test_haproxy_reads_its_file_and_serves_both_web_processes() -> None:
 def test_every_command_of_crewdesk_is_documented() -> None:
     ours = {name for name, app in get_commands().items() if app == "tasks_app"}
     on_a_team = {"team", "decide", "decides", "task", "tail", "context", "message", "checkpoint"}
-    assert ours == on_a_team | {"up", "doctor", "sign_in_link", "healthcheck", "retention", "backup"}
+    assert ours == on_a_team | {"up", "doctor", "sign_in_link", "healthcheck", "retention", "backup", "account"}
     assert all(f"manage.py {name}" in TEXT for name in ours)
 
 
