@@ -14,7 +14,14 @@ MAX_RETRIES: Final = 12
 RESET_CAP_S: Final = 24 * 3600.0
 """A reset time further away than this is not believed."""
 RESET_MARGIN_S: Final = 1.0
-UNCOUNTED: Final = TRANSIENT | {Reason.PARKED, Reason.INTERRUPTED, Reason.SUPERSEDED, Reason.BY_HAND, Reason.STOPPED}
+UNCOUNTED: Final = TRANSIENT | {
+    Reason.PARKED,
+    Reason.INTERRUPTED,
+    Reason.SHARE_SPENT,
+    Reason.SUPERSEDED,
+    Reason.BY_HAND,
+    Reason.STOPPED,
+}
 """None of these says anything about whether the agent can do the task."""
 
 

@@ -117,6 +117,7 @@ class Reason(StrEnum):
     START_FAILED = "start_failed"  # the process could not be started
     PARKED = "parked"  # waits for a decision, no process
     INTERRUPTED = "interrupted"  # the worker left in order; goes on elsewhere
+    SHARE_SPENT = "share_spent"  # its process spent what it was granted of a budget that has more left
     WORKER_LOST = "worker_lost"  # the lease ran out
     ERROR = "error"  # anything else; the detail has it
 
@@ -147,6 +148,7 @@ REASON_WORD: dict[str, str] = {
     Reason.START_FAILED: "Claude Code did not start",
     Reason.PARKED: "Parked",
     Reason.INTERRUPTED: "Interrupted",
+    Reason.SHARE_SPENT: "Its share of the budget is spent",
     Reason.WORKER_LOST: "Its worker was lost",
     Reason.ERROR: "Error",
 }
@@ -174,6 +176,7 @@ REASON_HELP: dict[Reason, str] = {
     Reason.START_FAILED: "Claude Code could not be started. Run `manage.py doctor`.",
     Reason.PARKED: "Answer the open decision; the agent goes on from there.",
     Reason.INTERRUPTED: "Nothing to do: another worker takes it up.",
+    Reason.SHARE_SPENT: "Nothing to do: it goes on by itself with its next share.",
     Reason.WORKER_LOST: "Nothing to do: another worker takes it up.",
     Reason.ERROR: "Read the detail, then retry or reassign.",
 }

@@ -22,7 +22,7 @@ from tasks_app.loading import uncollected
 from tasks_app.runners.claude import processes
 from tasks_app.runners.port import Directive, Outcome, OutcomeKind, Runner
 from tasks_app.runners.registry import RUNNERS
-from tasks_app.services import claims, runs, worktime
+from tasks_app.services import claims, grants, runs, worktime
 from tasks_app.services.runs import Held
 from tasks_app.task_types import registry as task_types
 from tasks_app.tools.base import Caller
@@ -51,7 +51,9 @@ async def open_port(held: Held, recorder: Recorder | None = None) -> RunPort:
     caller = Caller(held.id, held.fence, held.team_id, held.agent_id, run.agent.name, held.task_id, run.task.number)
     grace = run.team.limits.get("grace_s")
     grace_s = settings.GRACE_S if grace is None else float(grace)
-    return RunPort(held, caller, last_seq=run.last_seq, grace_s=grace_s, recorder=recorder)
+    port = RunPort(held, caller, last_seq=run.last_seq, grace_s=grace_s, recorder=recorder)
+    port.note(await db.call(grants.told_again, run))
+    return port
 
 
 async def drive(held: Held, port: RunPort, here: Here | None = None) -> Held | None:

@@ -145,9 +145,11 @@ class RunPort:
                 automatic=True,
                 idempotency_key=uuid.uuid4().hex,
             )
-        self._notes.append(
-            f"[crewdesk] The budget is nearly used: {share}. Wrap up: finish the smallest useful part, then report."
-        )
+        self._notes.append(reading.words)
+
+    def note(self, words: str) -> None:
+        """Tell the agent with its next step; "" tells it nothing."""
+        self._notes += [words] if words else []
 
     async def ask(self, ask: Ask) -> Answer:
         """Ask the lead; see `waiting.ask`."""

@@ -21,7 +21,7 @@ from tasks_app.selectors import estimates, leading
 from tasks_app.selectors import runs as reading
 from tasks_app.selectors.context import Entry
 from tasks_app.selectors.conversations import Conversation
-from tasks_app.services import budgets, context, deciding, deliveries, runs, task_edits, transcripts
+from tasks_app.services import context, deciding, deliveries, grants, runs, task_edits, transcripts
 from tasks_app.tools import registry
 
 
@@ -48,7 +48,8 @@ def home_of(run_id: str, fence: int) -> Path:
 
 
 def build(run_id: str, fence: int) -> Prepared:
-    """Return the spec of this life. A session that the database holds is resumed; else the attempt starts from its prompt."""
+    """Return the spec of this life; a session that the database holds is resumed. Raises `LeaseLost`."""
+    granted = grants.give(run_id, fence)
     run = runs.get(run_id)
     task, agent, team = run.task, run.agent, run.team
     resumes, fork = _begins(run, fence)
@@ -58,7 +59,6 @@ def build(run_id: str, fence: int) -> Prepared:
     home = home_of(run_id, fence)
     remove_homes(run_id, upto=fence)
     key, url = _register(run, fence) if team.rehearsal else (None, None)
-    rules = _rules(run)
     spec = RunSpec(
         run_id=run_id,
         fence=fence,
@@ -76,12 +76,10 @@ def build(run_id: str, fence: int) -> Prepared:
         tools=registry.specs(lead=is_lead(agent.role)),
         refuses_unsettled=_refuses_unsettled(team),
         builtin_tools=tuple(agent.tools) if agent.tools is not None else None,
-        allow=rules["allow"],
-        deny=rules["deny"],
-        ask=rules["ask"],
+        **_rules(run),
         plans_sent_back=reading.plans_sent_back(run_id),
         max_turns=team.limits.get("turns"),
-        max_budget_usd=None if run.budget_waived or team.rehearsal else budgets.usd_left(run),
+        max_budget_usd=granted,
         env=environment.for_run(home=home, run_id=run_id, fence=fence, rehearsal_url=url),
         sandbox=bool(team.limits.get("sandbox")),
         rehearsal=team.rehearsal,
@@ -178,7 +176,7 @@ def _shared(run: Any) -> list[Entry]:
     return entries
 
 
-def _rules(run: Any) -> dict[str, tuple[str, ...]]:
+def _rules(run: Any) -> dict[str, Any]:
     """Rules of the team, the agent and the task, joined; a denied call stays denied whoever allows it."""
     joined: dict[str, tuple[str, ...]] = {}
     for name in ("allow", "deny", "ask"):

@@ -190,6 +190,7 @@ class Migration(migrations.Migration):
                 ('budget_usd', models.DecimalField(decimal_places=4, max_digits=12, null=True)),
                 ('budget_tokens', models.BigIntegerField(null=True)),
                 ('budget_level', models.CharField(blank=True, max_length=12)),
+                ('usd_ceiling', models.DecimalField(decimal_places=6, max_digits=18, null=True)),
                 ('budget_waived', models.BooleanField(default=False)),
                 ('model_override', models.CharField(blank=True, max_length=80)),
                 ('workspace_commit', models.CharField(blank=True, max_length=64)),

@@ -64,6 +64,7 @@ class Run(models.Model):
     budget_usd = models.DecimalField(max_digits=12, decimal_places=4, null=True)  # its own, from its task or team at the start
     budget_tokens = models.BigIntegerField(null=True)
     budget_level = models.CharField(max_length=12, blank=True)  # the highest level that was acted on
+    usd_ceiling = models.DecimalField(max_digits=18, decimal_places=6, null=True)  # its own cost at which its process stops
     budget_waived = models.BooleanField(default=False)  # the lead lets it finish beyond the limit with a smaller model
     # a decision that another run has asked for both
     waits_for = models.ForeignKey("tasks_app.Decision", models.SET_NULL, null=True, related_name="waiting_runs")

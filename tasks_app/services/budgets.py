@@ -36,6 +36,12 @@ class Reading:
     limit: float
 
     @property
+    def words(self) -> str:
+        """What an agent is told when it nears the limit."""
+        share = f"{self.used:,.2f} of {self.limit:,.2f} {self.unit} of the {self.scope}"
+        return f"[crewdesk] The budget is nearly used: {share}. Wrap up: finish the smallest useful part, then report."
+
+    @property
     def over(self) -> float:
         """How far the limit was overshot when the brake took hold: at most by one response of each who spends it."""
         return budget.over(self.used, self.limit)
@@ -57,7 +63,8 @@ def _shared_limits(team: Team) -> list[Row]:
     return found
 
 
-def _limits(run: Run) -> list[Row]:
+def limits(run: Run) -> list[Row]:
+    """Return every limit that applies to a run, the outermost first."""
     task, found = run.task, _shared_limits(run.team)
     if task.budget_usd is not None:
         found.append(("task", "usd", float(task.used_usd), float(task.budget_usd)))
@@ -111,12 +118,12 @@ def spend(run: Run, spent: Spent) -> rows.Changes:
 
 def stand(run: Run) -> Reading:
     """Return the tightest limit of a run that is `rows.recorded`."""
-    return _tightest(_limits(run))
+    return _tightest(limits(run))
 
 
 def read(run_id: str) -> Reading:
     """Return the tightest limit of the run, as of now (one query)."""
-    return _tightest(_limits(Run.objects.select_related("team", "task").defer(*LARGE_OF_TEAM).get(pk=run_id)))
+    return _tightest(limits(Run.objects.select_related("team", "task").defer(*LARGE_OF_TEAM).get(pk=run_id)))
 
 
 def read_shared(team: Team) -> Reading:
@@ -127,12 +134,6 @@ def read_shared(team: Team) -> Reading:
 def rearm(run_id: str) -> None:
     """A run that was stopped for its budget brakes again with its next response if the limit still holds, and only then."""
     Run.objects.filter(pk=run_id).update(budget_level=budget.Level.CHECKPOINT.value)
-
-
-def usd_left(run: Run) -> float | None:
-    """What the run's process may cost at most, in USD; passed on to Claude Code as a second brake."""
-    left = [limit - used for _, unit, used, limit in _limits(run) if unit == "usd"]
-    return max(0.01, min(left)) if left else None
 
 
 @transaction.atomic

@@ -9,19 +9,22 @@ from tasks_app.domain.budget import Level
 from tasks_app.domain.errors import Conflict
 from tasks_app.domain.statuses import DecisionKind, DecisionStatus, Reason, RunStatus, TeamStatus
 from tasks_app.models import Decision, Run, Task, Team
-from tasks_app.services import budgets, decisions, endings, events, runs, teams
+from tasks_app.services import budgets, decisions, endings, events, grants, runs, teams
 
 
 @transaction.atomic
 def park(run_id: str, fence: int, *, ask_anyway: bool) -> None:
     """Park a run that was stopped for its budget and ask the lead, or let it wait for what another run has asked already.
 
-    Where the limit was raised meanwhile it goes on at once, unless `ask_anyway`: its process says itself that it may not.
-    Raises `LeaseLost`.
+    Where the limit was raised meanwhile it goes on at once, unless `ask_anyway`: its process says itself that it may not. That
+    is not asked where it has only spent what it was granted, and there is more (`grants`). Raises `LeaseLost`.
     """
     run = runs.get(run_id)
     events.lock(run.team_id)
     reading = budgets.read(run_id)
+    if ask_anyway and reading.level is not Level.USED_UP and grants.is_spent(run):
+        runs.park(run_id, fence, reason=Reason.SHARE_SPENT, pause_s=grants.pause_s(run), interrupted=True)
+        return
     if ask_anyway or reading.level is Level.USED_UP:
         asked = _asked(run, reading)
         if asked is not None and asked.run_id != run_id:

@@ -11,7 +11,7 @@ from tasks_app.domain.statuses import DecisionKind
 from tasks_app.models import Decision, Run, Task, Team
 from tasks_app.selectors import open_work
 from tasks_app.selectors.states import TaskState, with_state
-from tasks_app.services import actions, budgets, decisions, overruns, runs, scheduling
+from tasks_app.services import actions, budgets, decisions, grants, overruns, runs, scheduling
 from tests.services import world
 
 pytestmark = pytest.mark.django_db
@@ -196,6 +196,7 @@ def test_a_limit_that_was_raised_while_the_run_was_being_stopped_is_not_asked_fo
 
 def test_a_process_that_stopped_at_its_own_limit_is_asked_for_even_where_ours_says_that_a_little_is_left(crew):
     held = crew.claim()
+    grants.give(held.id, held.fence)
     spend(19.999)
     overruns.park(held.id, held.fence, ask_anyway=True)
     assert (Decision.objects.get().kind, world.is_parked(held.id)) == ("budget", True)
