@@ -1,4 +1,4 @@
-"""The Celery app: a message is only a nudge, the database is the queue (stack.md §3)."""
+"""The Celery app: a message is only a nudge, the database is the queue."""
 
 import os
 from collections.abc import Mapping

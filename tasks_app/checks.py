@@ -18,7 +18,7 @@ from tasks_app.domain.addresses import fault
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1", "[::1]"})
 RUN_MIB = 400
-"""Memory of one Claude process in a long session (stack.md §4)."""
+"""Memory of one Claude process in a long session."""
 
 
 @register("crewdesk")

@@ -1,4 +1,4 @@
-"""The Celery functions: nudges only. Losing, repeating or delaying one changes nothing (design.md §6)."""
+"""The Celery functions: nudges only. One that is lost, late or sent twice changes nothing: the database says what is due."""
 
 from typing import Any
 

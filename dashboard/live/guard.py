@@ -1,7 +1,7 @@
 """What a socket must show before it is opened: the exact origin of our own pages.
 
 A browser sends the session cookie from any page; only `Origin` says which page it was. Channels' own validator ignores
-scheme and port for plain host names (stack.md §7), so: scheme, host and port must equal the request's own, or be one of
+scheme and port for plain host names, so: scheme, host and port must equal the request's own, or be one of
 `settings.ORIGINS`; and the host must be one of `settings.ALLOWED_HOSTS` (a page of a rebound name has equal Origin and Host).
 """
 

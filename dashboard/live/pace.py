@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds, frames and bytes. The defaults are stack.md §5 and ui.md §1.5."""
+    """Seconds, frames and bytes, with the defaults of a running server."""
 
     frame_s: float = 0.25  # at most 4 frames a second and page
     fast_frame_s: float = 0.1  # at most 10 for blocks whose panel is `fast`

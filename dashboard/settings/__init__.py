@@ -77,7 +77,7 @@ TEMPLATES = [
 ]
 
 SQLITE_OPTIONS = {
-    "transaction_mode": "IMMEDIATE",  # DEFERRED gave 2,468 of 4,000 "locked" with 8 processes: stack.md §6
+    "transaction_mode": "IMMEDIATE",  # DEFERRED gave 2,468 of 4,000 "locked" with 8 processes
     "timeout": sqlite.WAIT_S,
     "init_command": (
         f"PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout={sqlite.WAIT_S * 1000};"

@@ -1,4 +1,4 @@
-"""How full an agent's context is: tokens of the last main-thread response over the model's window (design.md §8)."""
+"""How full an agent's context is: tokens of the last main-thread response over the model's window."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -55,7 +55,7 @@ STARTING: Final = {
     Size.MEDIUM: Spread(10_000, 17_000, 25_000),
     Size.LARGE: Spread(50_000, 75_000, 120_000),
 }
-"""New tokens of one attempt (input and output, not what is read from the cache), before anything is known. Source: issue 4."""
+"""New tokens of one attempt (input and output, not what is read from the cache), before anything is known, by size."""
 
 
 @dataclass(frozen=True)

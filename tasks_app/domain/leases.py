@@ -1,4 +1,4 @@
-"""The clockwork of durable runs, in seconds. Sources: design.md §6, measured in stack.md §3."""
+"""The clockwork of durable runs, in seconds: how long a run is held, and how soon one that nobody holds goes on."""
 
 LEASE_S = 15.0
 HEARTBEAT_S = 5.0

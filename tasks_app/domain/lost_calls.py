@@ -15,7 +15,7 @@ CUT_OFF = (
     "[Tool call interrupted:",
     "<tool_use_error>Cancelled: parallel",
 )
-"""How Claude Code's own results begin for calls that did not run to their end (sdk.md, measured with 2.1)."""
+"""How Claude Code's own results begin for calls that did not run to their end (measured with 2.1)."""
 MADE = "[crewdesk:made {}]"
 INPUT_LIMIT = 2_000
 RESULT_LIMIT = 1_000

@@ -145,7 +145,7 @@ def _frame(body: str) -> dict[str, Any]:
 
 
 def frame_key(sender_id: int | None, to: str, body: str) -> str:
-    """Return by what a frame with a time is known when it comes again; empty for any other text [N19]."""
+    """Return by what a frame with a time is known when it comes again; empty for any other text."""
     if not _frame(body).get("timestamp"):
         return ""
     return f"frame:{hashlib.sha256(json.dumps([sender_id, to.casefold(), body]).encode()).hexdigest()[:40]}"

@@ -1,7 +1,7 @@
 """Reviews how tasks are written: what will make an agent ask, guess or go wrong. Shows, never blocks.
 
 Each rule is a pure function from tasks to findings. The measures (5 to 30 minutes, criteria that can be checked, named files)
-are those of design.md and docs/good-tasks.md.
+are those of docs/good-tasks.md.
 """
 
 import itertools

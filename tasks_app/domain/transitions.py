@@ -1,4 +1,4 @@
-"""The moves that stored states may make; every guarded UPDATE takes its sources and its target from here (design.md §3)."""
+"""The moves that stored states may make; every guarded UPDATE takes its sources and its target from here."""
 
 from dataclasses import dataclass
 from enum import StrEnum

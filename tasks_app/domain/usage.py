@@ -1,4 +1,4 @@
-"""Counting tokens once per message and cost once per process, whatever is replayed (design.md §8)."""
+"""Counting tokens once per message and cost once per process, whatever is replayed."""
 
 import math
 from dataclasses import dataclass

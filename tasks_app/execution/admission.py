@@ -8,7 +8,7 @@ import psutil
 LOAD_PER_CORE = 8.0
 """Above this load nothing new is claimed: runs would only time out side by side."""
 RUN_BYTES = 400 * 1024 * 1024
-"""A run is claimed only while the machine has so much memory to spare for it (stack.md §4)."""
+"""A run is claimed only while the machine has so much memory to spare for it: that of a long session."""
 
 
 LOOK_S = 0.25

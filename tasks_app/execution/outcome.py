@@ -185,7 +185,7 @@ def _die(held: Held, parking: Write, *, overflowed: bool) -> None:
 
 
 def _another_life_may_help(run: Any, outcome: Outcome) -> bool:
-    """Not where nothing was done in between, where it died too often, or where a line was too long a second time [N35]."""
+    """Not where nothing was done in between, where it died too often, or where a line was too long a second time."""
     again_too_long = outcome.reason is Reason.OUTPUT_TOO_LARGE and run.overflowed
     return not again_too_long and run.crashes + 1 < CRASHES and run.deaths + 1 < DEATHS
 

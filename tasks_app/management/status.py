@@ -131,7 +131,7 @@ def _since(silence: workers.Silence | None) -> str | None:
 
 
 def task_words(card: TaskCard) -> str:
-    """Return the state of a task in the words of issue 2: COMPLETED by…, IN PROGRESS by…, PENDING – blocked by…"""
+    """Return the state of a task in words: COMPLETED by…, IN PROGRESS by…, PENDING – blocked by…"""
     if card.status is TaskStatus.COMPLETED:
         return f"COMPLETED by {telling.who(card.completed_by) or 'hand'}"
     if card.status is TaskStatus.CANCELLED:

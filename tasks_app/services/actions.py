@@ -168,7 +168,7 @@ def retry(task_id: int, *, guidance: str = "", start: str = "last", actor: str) 
 
 
 def stop_run(run_id: str, *, actor: str) -> None:
-    """Stop a run, or ask again [N38]; "stopped" is written when its process is gone. Raises `Conflict` for an ended one."""
+    """Stop a run, or ask again; "stopped" is written when its process is gone. Raises `Conflict` for an ended one."""
     with transaction.atomic():
         events.lock(runs.get(run_id).team_id)
         run = runs.get(run_id)

@@ -1,4 +1,4 @@
-"""Crew tools on tasks, with Claude Code's own field names (sdk.md, Tools)."""
+"""Crew tools on tasks, with Claude Code's own field names."""
 
 import json
 from typing import Any, Literal

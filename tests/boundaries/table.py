@@ -9,7 +9,7 @@ UNFIT = "The value does not fit the schema of “port”: value: 'x' is not of t
 CYCLE = "That would close a cycle: T-1 → T-3 → T-2 → T-1."
 UNKNOWN = "Did you mean builder-1?"
 REPLACED = "taken; each stands as \ufffd"
-"""Not refused: what an agent said must not be lost for a broken character (N20)."""
+"""Not refused: what an agent said must not be lost for a broken character."""
 MOVED_ON = "has moved on since you looked"
 
 WORDS: Mapping[str, Mapping[str, str]] = {

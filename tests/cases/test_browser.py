@@ -194,7 +194,7 @@ def test_a_card_leaves_the_blocked_when_what_blocked_it_is_done(world: World, ta
 
 
 def test_a_new_request_is_said_politely_and_marks_the_tab(world: World, tab: Open) -> None:
-    """ui.md 5.5: one polite status, and nothing else on the page is live."""
+    """One polite status, and nothing else on the page is live: else a screen reader would say each change twice."""
     page = tab("/history/")
     news = page.locator("#conn-news")
     expect(news).to_have_attribute("aria-live", "polite")

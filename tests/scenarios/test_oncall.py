@@ -1,4 +1,4 @@
-"""Nobody is looking: a request waits, says so everywhere, and on-call hears of it once (N25)."""
+"""Nobody is looking: a request waits, says so everywhere, and on-call hears of it once."""
 
 import asyncio
 import json

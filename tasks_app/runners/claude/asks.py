@@ -68,7 +68,7 @@ def plan(answer: Answer, given: Mapping[str, Any]) -> Result:
 
 
 def stuck_plan_payload(text: str, comments: Sequence[str]) -> dict[str, Any]:
-    """Return the escalation that stands where a plan would be sent back once too often [N22]."""
+    """Return the escalation that stands where a plan would be sent back once too often."""
     return {
         "problem": f"The plan was sent back {len(comments)} times and is presented again. The agent does not find what you want.",
         "tried": [one_line(f"Version {number}: {comment}", 500) for number, comment in enumerate(comments, start=1)],

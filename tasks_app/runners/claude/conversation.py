@@ -117,7 +117,7 @@ class Conversation:
                 self.urgent.cancel()
 
     async def _connected(self, watch: asyncio.Task[Directive]) -> bool:
-        """Start the process; False when the run has to end before that is done: an early stop must not be lost [N38]."""
+        """Start the process; False when the run has to end before that is done: an early stop must not be lost."""
         self.connecting = asyncio.create_task(self.client.connect())
         await asyncio.wait({self.connecting, watch}, timeout=self.limits.start_s, return_when=asyncio.FIRST_COMPLETED)
         if watch.done():
@@ -204,7 +204,7 @@ class Conversation:
         self._look_out()
 
     async def _interrupt(self) -> bool:
-        """Interrupt the turn and its agents in the background; return whether all said in time that they have ended [N38]."""
+        """Interrupt the turn and its agents in the background; return whether all said in time that they have ended."""
         self.turns.interrupted()
         seen = self.turns.seen
         with suppress(Exception):
@@ -225,7 +225,7 @@ class Conversation:
     # -- speaking
 
     async def _say(self, text: str, source: str) -> None:
-        """Send one prompt, with an id by which its result is known [N34]."""
+        """Send one prompt, with an id by which its result is known."""
         name = str(uuid.uuid4())
         said = kept(text)
         self.turns.sent(name)

@@ -141,7 +141,7 @@ def _builtin_tools(spec: RunSpec, start: Start) -> list[str] | None:
 
 
 def _settings(spec: RunSpec) -> str | None:
-    """The sandbox must fail loudly: by default a missing bubblewrap means running without one [stack.md §4]."""
+    """The sandbox must fail loudly: by default a missing bubblewrap means running without one."""
     if not spec.sandbox:
         return None
     sandbox: Mapping[str, Any] = {

@@ -208,7 +208,7 @@ class Gate:
         return await self.desk.ask(Ask(kind, payload, context.tool_use_id or "", self._subagent(context)))
 
     async def _stay_in_plan_mode(self) -> None:
-        """Say it again: a plan that was not approved must never leave plan mode [N22]."""
+        """Say it again: a plan that was not approved must never leave plan mode."""
         self.plan_mode = True
         if not self.desk.parked:
             await self.set_mode("plan")

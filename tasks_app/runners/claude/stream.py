@@ -1,7 +1,7 @@
 """Reads everything that a Claude Code process says, also what the SDK does not know or cannot parse.
 
 The SDK's own `receive_messages` drops unknown kinds in silence and ends at the first message that it cannot parse; a run must
-count, keep and go on [sdk.md]. Hence the one look behind its public face, guarded by tests against the pinned version.
+count, keep and go on. Hence the one look behind its public face, guarded by tests against the pinned version.
 """
 
 import asyncio

@@ -221,7 +221,7 @@ def _result(block: ToolResultBlock | ServerToolResultBlock, parent: str, extra: 
 
 
 def _told(text: str, message: UserMessage, parent: str) -> StepDraft:
-    """A user-role row that we did not send: a notification, an interruption or a sub-agent's prompt. Never the human [N28]."""
+    """A user-role row that we did not send: a notification, an interruption or a sub-agent's prompt. Never the human."""
     said = kept(text)
     if text.startswith(INTERRUPTED):
         return StepDraft(StepKind.NOTICE, "The turn was interrupted.", parent_tool_use_id=parent)

@@ -1,6 +1,6 @@
 """Counts the tokens of one Claude Code process: each API message once, output completed from the results.
 
-A message arrives as several rows with the same id; while it streams its output count is not final [sdk.md]. The result of a
+A message arrives as several rows with the same id; while it streams its output count is not final. The result of a
 turn has the sum of the main thread, `model_usage` that of everything in the process. What neither the rows nor the turn
 explain (sub-agents' last words, titles) is counted under a message id of our own, so that the sum is what is billed.
 """

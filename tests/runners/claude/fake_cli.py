@@ -161,7 +161,7 @@ def _after(arguments: list[str], name: str) -> str:
 
 
 def big_line(cli: Cli) -> None:
-    """A tool result of `BIG_LINE` bytes, the same text in it twice, then ordinary lines (N35)."""
+    """A tool result of `BIG_LINE` bytes, the same text in it twice, then ordinary lines."""
     prompt = cli.begin()
     cli.call("toolu_big", "base64 picture.png")
     body, pad = "", ""
@@ -200,7 +200,7 @@ def too_big_once(cli: Cli) -> None:
 
 
 def chatter(cli: Cli) -> None:
-    """A permission request, `MANY` messages while nobody answers, and the answer at last (N35)."""
+    """A permission request, `MANY` messages while nobody answers, and the answer at last."""
     prompt = cli.begin()
     asking = cli.may_i("make release")
     for number in range(MANY):
@@ -212,7 +212,7 @@ def chatter(cli: Cli) -> None:
 
 
 def left_over(cli: Cli) -> None:
-    """Before its own result come that of a prompt that was interrupted and that of a background task (N34)."""
+    """Before its own result come that of a prompt that was interrupted and that of a background task."""
     prompt = cli.begin()
     cli.end({"uuid": "00000000-0000-4000-8000-000000000001"}, "left over", subtype="error_during_execution", is_error=True)
     cli.system("session_state_changed", state="running")
@@ -223,7 +223,7 @@ def left_over(cli: Cli) -> None:
 
 
 def dies(cli: Cli) -> None:
-    """Exits with 137 in the middle of a tool call and without a word; the life that resumes does the work (N08, N37)."""
+    """Exits with 137 in the middle of a tool call and without a word; the life that resumes does the work."""
     prompt = cli.begin()
     if not cli.resumed:
         cli.call("toolu_open", "make release")
@@ -234,7 +234,7 @@ def dies(cli: Cli) -> None:
 
 
 def crowd(cli: Cli) -> None:
-    """Twenty background agents, two of which ask; stopped, three report and wake the main thread (N38)."""
+    """Twenty background agents, two of which ask; stopped, three report and wake the main thread."""
     cli.stays = True
     prompt = cli.begin()
     for number in range(AGENTS):
