@@ -11,7 +11,7 @@ ENV UV_PROJECT_ENVIRONMENT=/opt/venv UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=never
 WORKDIR /app
 # the SDK's wheel is 178 MB: this layer changes only with the lock file
 COPY pyproject.toml uv.lock ./
-RUN --mount=type=cache,target=/root/.cache/uv uv sync --frozen --no-dev --compile-bytecode
+RUN --mount=type=cache,target=/root/.cache/uv uv sync --frozen --no-dev --extra s3 --compile-bytecode
 COPY --chown=root:root . .
 ENV CREWDESK_HOME=/data CREWDESK_STATIC_ROOT=/app/staticfiles CREWDESK_STATIC_MANIFEST=1
 RUN python -m compileall -q dashboard tasks_app && CREWDESK_HOME=/tmp/build python manage.py collectstatic --no-input --verbosity 0 && rm -rf /tmp/build
