@@ -28,10 +28,10 @@ PAGE = 200
 
 
 class NewTeam(Body):
-    """A plan, as the text of a plan file."""
+    """A plan, as the text of a plan file. Where `rehearse` is left out, the server's setting holds (CREWDESK_REHEARSE)."""
 
     plan: str = Field(max_length=1_048_576)
-    rehearse: bool = False
+    rehearse: bool | None = None
 
 
 class Named(Body):
@@ -61,14 +61,15 @@ def start_team(request: HttpRequest, body: NewTeam) -> Status[dict[str, Any]]:
             "A plan sent over the network cannot name folders or files of the server. Leave out workspace and rehearsal.",
             field="plan",
         )
-    if not body.rehearse and not credentials.anywhere():
+    rehearse = settings.REHEARSE if body.rehearse is None else body.rehearse
+    if not rehearse and not credentials.anywhere():
         raise Invalid("The server has no API key. Start it as a rehearsal, or set a key.", field="rehearse")
     source = Source(body.plan, Path(settings.HOME))
     team = actions.start_team(
         plan,
         source=source,
         user_id=viewer.user_id,
-        rehearsal=body.rehearse,
+        rehearsal=rehearse,
         actor=viewer.actor,
         idempotency_key=key_of(request),
     )

@@ -10,6 +10,7 @@ from django.utils.module_loading import import_string
 
 from dashboard import sqlite
 from dashboard.settings import env
+from tasks_app.domain import leases
 from tasks_app.domain.budget import DEFAULT_SERVER_USD_A_DAY
 from tasks_app.management.sockets import socket_path
 
@@ -207,7 +208,7 @@ TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
 USE_I18N = False
 
-GRACE_S = env.number("CREWDESK_GRACE_S", 120, low=0, high=86400)
+GRACE_S = env.number("CREWDESK_GRACE_S", leases.GRACE_S, low=0, high=86400)
 DAY_USD = env.number("CREWDESK_DAY_USD", DEFAULT_SERVER_USD_A_DAY, low=0.01, high=10_000_000)  # all teams together, a day (UTC)
 WORKER_SLOTS = int(env.number("CREWDESK_WORKER_SLOTS", 8, low=1, high=500))
 CELERY_WORKER_CONCURRENCY = WORKER_SLOTS

@@ -9,7 +9,6 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from tasks_app.domain import messaging, paths, rule_syntax
 from tasks_app.domain.criteria import Stored
 from tasks_app.domain.errors import Invalid
-from tasks_app.domain.leases import GRACE_S
 from tasks_app.domain.plan_criteria import Criterion, refusal, stored
 from tasks_app.domain.plan_fields import Decides, Number, Strict, Whole
 from tasks_app.domain.text import clean_json
@@ -130,8 +129,8 @@ class Limits(Strict):
     stall_minutes: Annotated[Number, Field(gt=0, le=1440)] | None = Field(
         default=None, description="Silence after which the lead is told"
     )
-    grace_s: Annotated[Number, Field(ge=0, le=3600)] = Field(
-        default=GRACE_S, description="Seconds an agent waits before it is parked"
+    grace_s: Annotated[Number, Field(ge=0, le=3600)] | None = Field(
+        default=None, description="Seconds an agent waits before it is parked; empty: as the server is set (CREWDESK_GRACE_S)"
     )
     decision_timeout_s: Annotated[Number, Field(ge=10, le=31_536_000)] | None = Field(
         default=None, description="Seconds after which an unanswered request times out, which is never consent; empty: never"

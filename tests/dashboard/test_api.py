@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from tasks_app.domain.statuses import DecisionStatus, TaskStatus
+from tasks_app.models import Team
 from tasks_app.services import task_edits
 from tests import factories
 
@@ -93,6 +94,26 @@ def test_a_plan_starts_a_team_and_its_status_and_events_can_be_read(lead: Client
     assert events["last_seq"] == events["events"][-1]["seq"]
     first = lead.get(f"/api/teams/{slug}/events?limit=1").json()["events"][0]
     assert first["text"].startswith("Lead started the team "), "the sentence of History"
+
+
+@pytest.mark.parametrize(
+    ("setting", "said", "rehearsed"),
+    [
+        (True, {}, True),
+        (False, {"rehearse": True}, True),
+        (False, {}, None),
+        (True, {"rehearse": False}, None),
+        (True, {"rehearse": None}, True),
+    ],
+)
+def test_a_team_is_rehearsed_as_the_settings_say_unless_said_otherwise(
+    lead: Client, settings: Any, setting: bool, said: Any, rehearsed: bool | None
+) -> None:
+    """There is no key in the tests, so a team of real agents is refused."""
+    settings.REHEARSE = setting
+    answer = post(lead, "teams", {"plan": PLAN, **said})
+    assert answer.status_code == (201 if rehearsed else 422), answer.content
+    assert Team.objects.values_list("rehearsal", flat=True).first() is rehearsed
 
 
 def test_a_bad_plan_names_every_problem_with_its_line(lead: Client) -> None:

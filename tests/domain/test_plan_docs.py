@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks_app.domain import budget, plan
+from tasks_app.domain import budget, leases, plan
 from tasks_app.domain.errors import Invalid
 
 TYPES = ("agent",)
@@ -37,3 +37,8 @@ def test_every_field_is_in_the_docs():
 
 def test_the_defaults_of_the_budget_are_those_of_the_code():
     assert f"{budget.DEFAULT_TEAM_USD:.0f} USD and {budget.DEFAULT_TEAM_TOKENS // 10**6} million tokens" in PAGE
+
+
+def test_the_grace_is_that_of_the_server_where_a_plan_does_not_say():
+    assert plan.Limits().grace_s is plan.Limits(grace_s=None).grace_s is None
+    assert f"`CREWDESK_GRACE_S` ({leases.GRACE_S:.0f})" in PAGE

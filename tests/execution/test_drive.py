@@ -5,8 +5,9 @@ import threading
 
 import pytest
 
+from tasks_app.domain.plan_model import Limits
 from tasks_app.domain.statuses import DecisionKind, Reason
-from tasks_app.execution import db, spec
+from tasks_app.execution import db, drive, spec
 from tasks_app.models import Decision, Run, Step, Team
 from tasks_app.runners.port import Directive, Outcome, OutcomeKind, Parked
 from tasks_app.services import actions, messages, runs, snapshots
@@ -53,6 +54,22 @@ def test_what_an_earlier_life_had_reported_is_not_done_again(crew):
     drive_on(world.next_life(held))
     assert crew.task().status == "completed"
     assert not spec.home_of(held.id, held.fence).exists()
+
+
+@pytest.mark.parametrize(
+    ("said", "grace_s"), [({}, 77.0), ({"grace_s": None}, 77.0), ({"grace_s": 0}, 0.0), ({"grace_s": 9}, 9.0)]
+)
+def test_the_grace_is_that_of_the_plan_else_that_of_the_settings(crew, settings, said, grace_s):
+    settings.GRACE_S = 77.0
+    Team.objects.update(limits=Limits(**said).model_dump(mode="json"))  # as `teams.create` stores them
+    held = crew.claim()
+
+    async def opened():
+        port = await drive.open_port(held)
+        await port.close()
+        return port._grace_s
+
+    assert asyncio.run(opened()) == grace_s
 
 
 def test_git_holds_up_none_of_the_threads_that_record_what_runs_do(crew, monkeypatch):

@@ -87,6 +87,13 @@ def test_without_a_key_real_agents_are_refused_with_the_two_ways_out(plan: Path)
     assert not Team.objects.exists()
 
 
+def test_a_setting_that_has_teams_rehearsed_can_be_gainsaid(plan: Path, settings: Any) -> None:
+    settings.REHEARSE = True
+    assert run("team", "start", str(plan))[0] == 0
+    assert Team.objects.get().rehearsal
+    assert run("team", "start", str(plan), "--no-rehearse")[0] == 2, "there is no key in the tests"
+
+
 def test_every_error_of_a_bad_plan_is_named_and_nothing_is_made(plan: Path) -> None:
     plan.write_text("team: X\nagents: [{name: ada}]\ntasks: [{title: One, criteria: [], depends_on: [Two]}]\n")
     code, _, err = run("team", "start", str(plan), "--rehearse")

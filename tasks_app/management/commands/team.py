@@ -2,7 +2,7 @@
 
 import shlex
 import time
-from argparse import ArgumentParser
+from argparse import ArgumentParser, BooleanOptionalAction
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
@@ -79,7 +79,11 @@ class Command(DeskCommand):
     def _add_start(self, start: ArgumentParser) -> None:
         start.add_argument("plan", type=Path, help="the plan file")
         start.add_argument("--name", default="", help="another name for the team")
-        start.add_argument("--rehearse", action="store_true", help="the model's replies are scripted, everything else is real")
+        start.add_argument(
+            "--rehearse",
+            action=BooleanOptionalAction,
+            help="the model's replies are scripted, everything else is real; left out: as CREWDESK_REHEARSE or `up` says",
+        )
         start.add_argument("--wait", action="store_true", help="wait for the end; starts a worker when there is none")
         self._add_waiting(start)
 
@@ -111,7 +115,7 @@ class Command(DeskCommand):
         plan, source = plan_files.read(given["plan"], name=given["name"])
         hints = len(plans.review(plan))
         prepare.everything()
-        rehearse = given["rehearse"] or settings.REHEARSE or (desk.running(prepare.home()) or {}).get("rehearse", False)
+        rehearse = _rehearses() if given["rehearse"] is None else bool(given["rehearse"])
         if not rehearse and not credentials.anywhere():
             raise Invalid(
                 f"There is no API key and no signed-in Claude Code. Add --rehearse, or {credentials.HOW}.", field="rehearse"
@@ -276,6 +280,11 @@ def _goes_on(team_id: int) -> str:
     slug = teams.summary(team_id).slug
     how = "It goes on" if missing.somebody_works() else f"It goes on when a worker runs, such as that of `{COMMAND} up`"
     return f"Interrupted: nobody waits for the team any more. {how}. Wait again: `{COMMAND} team wait {slug}`."
+
+
+def _rehearses() -> bool:
+    """Whether a team is rehearsed of which nothing is said."""
+    return bool(settings.REHEARSE or (desk.running(prepare.home()) or {}).get("rehearse", False))
 
 
 def _check_timeout(seconds: float | None) -> None:
