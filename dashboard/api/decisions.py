@@ -48,8 +48,10 @@ def waiting(request: HttpRequest) -> dict[str, Any]:
                 "id": i.id,
                 "kind": i.kind.value,
                 "title": i.title,
+                "team": i.team_slug,
                 "agent": i.agent,
                 "task": i.task_label,
+                "task_pk": i.task_pk,
                 "snoozed": i.snoozed_until is not None and i.snoozed_until > now,
                 "looking": i.looked_by if i.looking else "",
             }

@@ -105,6 +105,7 @@ def events(
             "at": e.at.isoformat(),
             "actor": e.actor,
             "task": e.task,
+            "task_pk": e.task_pk,
             "run": e.run,
             "decision": e.decision,
             "data": e.data,

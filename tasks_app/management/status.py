@@ -86,18 +86,20 @@ def as_json(status: Status) -> dict[str, Any]:
         "no_worker_since": _since(status.silence),
         "tasks": [task_json(card) for card in status.tasks],
         "agents": [_agent_json(card) for card in status.agents],
-        "decisions": [
-            {
-                "id": item.id,
-                "kind": item.kind.value,
-                "title": item.title,
-                "agent": item.agent,
-                "task": item.task_label,
-                "with_lead_agent": item.with_lead_agent,
-                "handed_on": item.handed_why,
-            }
-            for item in status.waiting
-        ],
+        "decisions": [_waiting_json(item) for item in status.waiting],
+    }
+
+
+def _waiting_json(item: inbox.Item) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "kind": item.kind.value,
+        "title": item.title,
+        "agent": item.agent,
+        "task": item.task_label,
+        "task_pk": item.task_pk,
+        "with_lead_agent": item.with_lead_agent,
+        "handed_on": item.handed_why,
     }
 
 
@@ -228,6 +230,7 @@ def task_json(card: TaskCard) -> dict[str, Any]:
     """Return one task as plain JSON values."""
     return {
         "id": card.label,
+        "pk": card.pk,
         "title": card.title,
         "status": card.status.value,
         "state": card.state.value,
@@ -252,6 +255,7 @@ def _agent_json(card: AgentCard) -> dict[str, Any]:
         "state": card.state.value,
         "pace": words.pace(card),
         "task": card.run.label if card.run else None,
+        "run": card.run.id if card.run else None,
         "context_percent": card.context.percent,
         "worked_s": round(card.run.time.worked_s) if card.run else None,
         "waited_s": round(card.run.time.waited_s) if card.run else None,
