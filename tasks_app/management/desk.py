@@ -110,8 +110,7 @@ class _Desk:
     def __init__(self, options: Options, screen: Screen, home: Path, listener: int) -> None:
         self.options, self.screen, self.home, self.listener = options, screen, home, listener
         self.server = EmbeddedServer(home, Path(settings.VALKEY_SOCKET)) if settings.REDIS_EMBEDDED else None
-        socket = self.server.socket if self.server is not None else None
-        self.supervisor = Supervisor(self._services(), self._tell, home, socket, spares=True)
+        self.supervisor = Supervisor(self._services(), self._tell, home, self.server, spares=True)
         self._silent_looks = 0
         self._pinged_at = 0.0
         self._page: Path | None = None

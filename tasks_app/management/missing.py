@@ -70,7 +70,7 @@ def started(*, tell: Callable[[str], None], rehearse: bool) -> Iterator[Missing]
     def make() -> Supervisor:
         env = layout.environment(home=home, rehearse=rehearse)
         service = layout.worker(1, home=home, env=env)
-        return Supervisor([service], say, home, server.socket if server else None)
+        return Supervisor([service], say, home, server)
 
     missing = Missing(server, make)
     after = signal.getsignal(signal.SIGINT)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tasks_app import own_memory
 from tasks_app.management import processes, watchdog
+from tasks_app.management.embedded import EmbeddedServer
 from tasks_app.management.service import Service
 from tasks_app.management.spare import Spare
 
@@ -69,7 +70,7 @@ class Supervisor:
     services: Sequence[Service]
     tell: Tell
     home: Path
-    socket: Path | None = None  # of the embedded server, for the watchdog
+    server: EmbeddedServer | None = None  # its log is turned over with the others; the watchdog ends it if we cannot
     clock: Callable[[], float] = time.monotonic
     spares: bool = False
     children: list[Child] = field(default_factory=list, init=False)
@@ -81,8 +82,8 @@ class Supervisor:
     def start(self) -> None:
         """Start everything once."""
         self.children = [Child(service) for service in self.services]
+        self._turn_logs_over()
         for child in self.children:
-            turn_over(child.service.log)
             self._start(child)
 
     def look(self) -> None:
@@ -95,8 +96,11 @@ class Supervisor:
             self._inform_watchdog()
         if self.clock() - self._logs_looked_at > 5:
             self._logs_looked_at = self.clock()
-            for child in self.children:
-                turn_over(child.service.log)
+            self._turn_logs_over()
+
+    def _turn_logs_over(self) -> None:
+        for log in [child.service.log for child in self.children] + ([self.server.log] if self.server is not None else []):
+            turn_over(log)
 
     def stop(self, *, patience_s: float) -> None:
         """End all groups together: TERM, then KILL after `patience_s`; then tell the watchdog that nothing is left to do."""
@@ -190,7 +194,7 @@ class Supervisor:
         self._write(" ".join(str(group) for group in self.groups()))
 
     def _start_watchdog(self) -> subprocess.Popen[bytes]:
-        argv = [sys.executable, "-m", watchdog.__name__, str(self.home), str(self.socket or "")]
+        argv = [sys.executable, "-m", watchdog.__name__, str(self.home), str(self.server.socket if self.server else "")]
         cwd = Path(__file__).resolve().parents[2]
         env = own_memory.plain_environment()
         return subprocess.Popen(argv, stdin=subprocess.PIPE, cwd=cwd, env=env, start_new_session=True, stdout=subprocess.DEVNULL)

@@ -11,8 +11,9 @@ import psutil
 import pytest
 
 from tasks_app.management import spare
+from tasks_app.management.embedded import EmbeddedServer
 from tasks_app.management.service import Service
-from tasks_app.management.supervise import SPARE_AFTER_S, STILL_S, Supervisor, pause_s, turn_over
+from tasks_app.management.supervise import MAX_LOG_BYTES, SPARE_AFTER_S, STILL_S, Supervisor, pause_s, turn_over
 from tests.management.desks import ROOT, wait_for
 
 SLEEPER = (
@@ -152,6 +153,18 @@ def test_a_long_log_is_turned_over_and_its_writer_goes_on_in_the_new_one(tmp_pat
     assert log.read_bytes() == b"after"
     assert [path.read_bytes()[-1:] for path in sorted(tmp_path.glob("a.log.*"))] == [b"3", b"2", b"1"]
     assert not turn_over(log, limit=50)
+
+
+def test_the_log_of_the_embedded_server_is_turned_over_at_the_start_and_later(tmp_path: Path) -> None:
+    server, clock = EmbeddedServer(tmp_path, tmp_path / "socket"), Clock()
+    supervisor = Supervisor([], Told(), tmp_path, server, clock=clock)
+    server.log.parent.mkdir()
+    for turned, again in ((1, supervisor.start), (2, supervisor.look)):
+        server.log.write_bytes(b"x" * (MAX_LOG_BYTES + 1))
+        clock.now += 6
+        again()
+        assert (server.log.stat().st_size, len(list(server.log.parent.glob("valkey.log.*")))) == (0, turned)
+    supervisor.stop(patience_s=1)
 
 
 SLOW = """
