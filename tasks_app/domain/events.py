@@ -67,7 +67,6 @@ class EventKind(StrEnum):
     BUDGET_LEVEL = "budget.level"
     BUDGET_CHANGED = "budget.changed"
     LEAD_WOKEN = "lead.woken"
-    AGENT_ADDED = "agent.added"
     AGENT_STOPPED = "agent.stopped"
     AGENT_RESUMED = "agent.resumed"
     NOTE = "note"
@@ -131,7 +130,6 @@ EVENT_DATA: dict[EventKind, str] = {
     EventKind.BUDGET_LEVEL: "scope, level, used, limit, over, unit",
     EventKind.BUDGET_CHANGED: "scope, new",
     EventKind.LEAD_WOKEN: "agent, decisions",
-    EventKind.AGENT_ADDED: "name, role",
     EventKind.AGENT_STOPPED: "",
     EventKind.AGENT_RESUMED: "",
     EventKind.NOTE: "text",

@@ -32,7 +32,6 @@ _QUIET = frozenset(
         EventKind.DECISION_DELIVERED,
         EventKind.MESSAGE_DELIVERED,
         EventKind.TASK_CREATED,
-        EventKind.AGENT_ADDED,
     }
 )
 

@@ -198,11 +198,6 @@ def _checkpoint_restored(entry: Entry) -> Said:
     return told(words, entry.data.get("changes"), name=entry.data.get("name", ""))
 
 
-def _agent_added(entry: Entry) -> Said:
-    role = entry.data.get("role")
-    return say("{who} added {name}{role}", name=entry.data.get("name") or "an agent", role=f" as {role}" if role else "")
-
-
 def _settings(entry: Entry) -> str:
     return ", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in entry.data.items())
 
@@ -284,7 +279,6 @@ SENTENCES: Mapping[str, Say] = {
     EventKind.BUDGET_LEVEL: _budget_level,
     EventKind.BUDGET_CHANGED: _budget_changed,
     EventKind.LEAD_WOKEN: _lead_woken,
-    EventKind.AGENT_ADDED: _agent_added,
     EventKind.AGENT_STOPPED: always("{who} stopped {agent}: it takes no more work"),
     EventKind.AGENT_RESUMED: always("{who} let {agent} work again"),
     EventKind.NOTE: _note,

@@ -17,6 +17,11 @@ def test_every_event_is_documented_with_its_data() -> None:
     assert rows == {kind.value: data or "–" for kind, data in EVENT_DATA.items()}
 
 
+def test_every_event_that_is_documented_can_happen() -> None:
+    services = "".join(path.read_text() for path in (DOCS.parent / "tasks_app" / "services").glob("*.py"))
+    assert [kind.value for kind in EVENT_DATA if not re.search(rf"\bEventKind\.{kind.name}\b", services)] == []
+
+
 def test_every_error_code_is_documented() -> None:
     text = (DOCS / "api.md").read_text()
     tree = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.DomainError)]

@@ -48,7 +48,6 @@ DATA: dict[EventKind, dict[str, Any]] = {
     EventKind.TASK_UNDONE: {"what": "cancelled"},
     EventKind.BUDGET_LEVEL: {"scope": "task", "level": "wrap_up", "used": 4.1, "limit": 5, "unit": "usd"},
     EventKind.BUDGET_CHANGED: {"scope": "task", "new": "+5 USD"},
-    EventKind.AGENT_ADDED: {"name": "ada", "role": "builder"},
     EventKind.NOTE: {"text": "snoozed for 15 min"},
 }
 
