@@ -1,4 +1,4 @@
-"""`manage.py retention`: counted or removed, and only where a rule is set."""
+"""`manage.py retention`: counted or removed, rows only where a rule is set, snapshots with none at all."""
 
 import time
 from types import SimpleNamespace
@@ -36,10 +36,20 @@ def test_now_removes_what_was_counted(old_steps):
     assert Step.objects.count() == 0
 
 
-def test_without_a_rule_it_says_which_can_be_set():
-    code, _, err = run("retention", "--now")
-    assert code == 2
-    assert "CREWDESK_KEEP_STEPS_DAYS" in err
+@pytest.mark.files
+def test_without_a_rule_it_says_which_can_be_set_and_snapshots_that_nothing_names_go(tmp_path, monkeypatch):
+    one = tried(tmp_path / "work")
+    Run.objects.update(workspace_commit="", dossier={})
+    Step.objects.all().delete()
+    Task.objects.update(status="completed")
+    monkeypatch.setattr(pruning, "time", SimpleNamespace(time=lambda: time.time() + 2 * pruning.DAY_S))
+    code, out, err = run("retention", "--dry-run")
+    said, files = out.splitlines()
+    assert (code, err, "CREWDESK_KEEP_STEPS_DAYS" in said) == (0, "", True)
+    assert files == "files: 2 snapshots that nothing names would be removed"
+    assert "files: 2 snapshots that nothing names removed" in run("retention", "--now")[1]
+    assert bundles.commits(one.crew.team.slug) == set()
+    assert run_json("retention", "--now") == (0, {"removed": {}, "files": {"snapshots": 0, "freed": 0}})
 
 
 @pytest.mark.files

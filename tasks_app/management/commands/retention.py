@@ -1,11 +1,10 @@
-"""`manage.py retention`: what has aged out by the rules of the settings, counted or removed now."""
+"""`manage.py retention`: what has aged out by the rules of the settings, and snapshots that nothing names, counted or removed."""
 
 import time
 from argparse import ArgumentParser
 from dataclasses import asdict
 from typing import Any
 
-from tasks_app.domain.errors import Invalid
 from tasks_app.execution import ageing
 from tasks_app.management.cli import DeskCommand
 from tasks_app.services import pruning, retention
@@ -13,8 +12,8 @@ from tasks_app.services import pruning, retention
 PAUSE_S = 0.02
 """Between two batches a worker that waits for the database has its turn."""
 NO_RULE = (
-    "Nothing ages out: no rule is set. Set CREWDESK_KEEP_STEPS_DAYS, CREWDESK_KEEP_TRANSCRIPTS_DAYS, CREWDESK_KEEP_EVENTS_DAYS "
-    "or CREWDESK_KEEP_SNAPSHOTS_DAYS."
+    "No rule is set, so no rows age out: CREWDESK_KEEP_STEPS_DAYS, CREWDESK_KEEP_TRANSCRIPTS_DAYS, CREWDESK_KEEP_EVENTS_DAYS "
+    "or CREWDESK_KEEP_SNAPSHOTS_DAYS set one."
 )
 
 
@@ -29,8 +28,6 @@ class Command(DeskCommand):
 
     def act(self, given: dict[str, Any]) -> int:
         rules = ageing.rules()
-        if not rules:
-            raise Invalid(NO_RULE, field="CREWDESK_KEEP_STEPS_DAYS")
         found = retention.due(rules)
         while given["now"] and retention.sweep(rules):
             time.sleep(PAUSE_S)
@@ -38,6 +35,8 @@ class Command(DeskCommand):
         if given["json"]:
             self.print_json({"removed" if given["now"] else "due": found, "files": asdict(files)})
             return 0
+        if not rules:
+            self.stdout.write(NO_RULE)
         for kind, count in found.items():
             self.stdout.write(_line(kind, count, getattr(rules, kind), now=given["now"]))
         self.stdout.write(_of_files(files, now=given["now"]))
