@@ -155,7 +155,7 @@ def _oncall() -> Finding:
 
 def _backup() -> Finding:
     if not settings.BACKUP_URL:
-        return Finding("backup", Level.OK, "no backups are made (CREWDESK_BACKUP_URL is not set)")
+        return Finding("backup", Level.UNUSED, "no backups are made (CREWDESK_BACKUP_URL is not set)")
     last, fix = backups.last(), "See `manage.py backup list`; try `manage.py backup now`."
     if last is None:
         return Finding("backup", Level.WARN, "no backup has been made yet", "A worker makes it; or `manage.py backup now`.")

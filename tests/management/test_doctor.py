@@ -134,11 +134,13 @@ def test_what_does_not_run_or_is_not_needed_is_told_from_what_is_in_order(
     monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     monkeypatch.setattr("tasks_app.wake.reachable", lambda: False)
-    settings.REDIS_EMBEDDED, settings.ONCALL_URL = True, ""
-    assert [finding(name).level for name in ("redis", "desk", "on-call")] == [Level.OFF, Level.OFF, Level.UNUSED]
+    settings.REDIS_EMBEDDED, settings.ONCALL_URL, settings.BACKUP_URL = True, "", ""
+    assert [finding(name).level for name in ("redis", "desk")] == [Level.OFF, Level.OFF]
+    assert [finding(name).level for name in ("on-call", "backup")] == [Level.UNUSED, Level.UNUSED]
     assert finding("desk").fix == "Start it: uv run manage.py up"
     code, out, _ = run("doctor")
     assert code == 0
     assert "○ redis" in out
     assert "– on-call" in out
+    assert "– backup" in out
     assert "exit code 1, else 0" in out
