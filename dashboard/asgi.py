@@ -9,9 +9,10 @@ from django.core.asgi import get_asgi_application
 
 from tasks_app import own_memory
 from tasks_app.loading import uncollected
+from tasks_app.starting import in_words
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
-with uncollected():
+with uncollected(), in_words():
     own_memory.keep_private()
     django = get_asgi_application()  # loads the apps: what follows imports models
     import_module("dashboard.urls")  # the pages: else the first visitor waits for them, and the collector looks through them

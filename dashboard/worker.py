@@ -18,21 +18,23 @@ from celery.utils.nodenames import default_nodename, host_format
 from django.conf import settings
 
 from tasks_app.loading import uncollected
+from tasks_app.starting import in_words
 
 WORKER = {"pool_cls": "threads", "without_gossip": True, "without_mingle": True, "without_heartbeat": True}
 """The database is the queue and keeps the leases: workers need not know of each other through the broker."""
 SWITCH_S = 0.001
 """Who is handed the turn to write to SQLite may wait for the interpreter no longer than a transaction takes (Python: 5 ms)."""
-LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")  # the settings are not read to refuse an argument
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run a worker until it is told to leave; returns its exit code."""
     given = _parser().parse_args(arguments)
-    with uncollected():
+    with uncollected(), in_words():
         app = import_module(given.app).app
         name = host_format(default_nodename(given.hostname))
-        worker = app.Worker(concurrency=settings.WORKER_SLOTS, hostname=name, loglevel=given.loglevel, quiet=True, **WORKER)
+        level = given.loglevel or settings.LOG_LEVEL  # Celery sets it, whatever the settings say
+        worker = app.Worker(concurrency=settings.WORKER_SLOTS, hostname=name, loglevel=level, quiet=True, **WORKER)
     sys.setswitchinterval(SWITCH_S)
     worker.start()
     return int(worker.exitcode or 0)
@@ -45,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--hostname", default="crewdesk-1@%h", metavar="NAME", help="its name; %%h stands for the host's (%(default)s)"
     )
-    parser.add_argument("--loglevel", choices=LEVELS, default="WARNING", help="(%(default)s)")
+    parser.add_argument("--loglevel", choices=LEVELS, help="(as CREWDESK_LOG_LEVEL says)")
     parser.add_argument(
         "--app", default="dashboard.celery", metavar="MODULE", help="the module with its Celery app (%(default)s)"
     )

@@ -12,6 +12,7 @@ import psutil
 from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
+from django.http.request import validate_host
 
 from tasks_app.domain import backup_place
 from tasks_app.domain.addresses import fault
@@ -43,19 +44,31 @@ def _home() -> Iterator[CheckMessage]:
 
 def _origins() -> Iterator[CheckMessage]:
     for origin in settings.ORIGINS:
-        parts = urlsplit(origin)
-        if parts.scheme not in ("http", "https") or not parts.netloc or parts.path or parts.query or "*" in origin:
+        host = _host_of(origin)
+        if host is None:
             yield Error(
                 f"CREWDESK_ORIGINS: {origin!r} is not an exact origin.",
                 hint="Write scheme and host, and the port where it is not the usual one: https://desk.example.org.",
                 id="crewdesk.E003",
             )
-        elif (parts.hostname or "") not in settings.ALLOWED_HOSTS and "*" not in settings.ALLOWED_HOSTS:
+        elif not validate_host(host, settings.ALLOWED_HOSTS):
             yield Error(
-                f"CREWDESK_ORIGINS names {parts.hostname}, which is not in CREWDESK_HOSTS: every page would be refused.",
-                hint=f"Add {parts.hostname} to CREWDESK_HOSTS.",
+                f"CREWDESK_ORIGINS names {host}, which is not in CREWDESK_HOSTS: every page would be refused.",
+                hint=f"Add {host} to CREWDESK_HOSTS.",
                 id="crewdesk.E004",
             )
+
+
+def _host_of(origin: str) -> str | None:
+    """Return the host of an exact origin as Django compares it, IPv6 in brackets; None: it is no exact origin."""
+    try:
+        parts = urlsplit(origin)
+        exact = parts.scheme in ("http", "https") and parts.port != 0 and not (parts.path or parts.query or parts.fragment)
+    except ValueError:
+        return None
+    if not exact or not parts.hostname or parts.username is not None or "*" in origin:
+        return None
+    return f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
 
 
 def _redis() -> Iterator[CheckMessage]:
@@ -69,7 +82,7 @@ def _redis() -> Iterator[CheckMessage]:
 
 
 def _claude() -> Iterator[CheckMessage]:
-    if settings.CLAUDE_CLI and not os.access(settings.CLAUDE_CLI, os.X_OK):
+    if settings.CLAUDE_CLI and not (os.path.isfile(settings.CLAUDE_CLI) and os.access(settings.CLAUDE_CLI, os.X_OK)):
         yield Error(
             f"CREWDESK_CLAUDE_CLI ({settings.CLAUDE_CLI}) is not a program.",
             hint="Unset it to use the Claude Code that comes with the SDK, or give the full path of `claude`.",

@@ -1,6 +1,5 @@
 """The settings: one module, the environment decides. docs/operations.md lists every variable; a test compares."""
 
-import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -21,9 +20,9 @@ VERSION = "0.1.0"
 DEBUG = env.flag("CREWDESK_DEBUG", default=False)
 INSPECTABLE = env.flag("CREWDESK_INSPECTABLE", default=False)  # tasks_app/own_memory.py reads it too, before there are settings
 SECRET_KEY = env.secret_key(HOME)
-ALLOWED_HOSTS = env.words("CREWDESK_HOSTS", "127.0.0.1,localhost,[::1]")
+ALLOWED_HOSTS = env.hosts("CREWDESK_HOSTS", "127.0.0.1,localhost,[::1]")
 HTTPS = env.flag("CREWDESK_HTTPS", default=False)  # behind a proxy that ends TLS
-PROXIES = env.words("CREWDESK_PROXY")  # addresses, networks or names of the proxy in front: dashboard/forwarded.py
+PROXIES = env.proxies("CREWDESK_PROXY")  # addresses, networks or names of the proxy in front: dashboard/forwarded.py
 ORIGINS = env.words("CREWDESK_ORIGINS")  # exact origins of the pages, e.g. https://desk.example.org; empty: same as Host
 CSRF_TRUSTED_ORIGINS = ORIGINS
 
@@ -88,6 +87,7 @@ SQLITE_OPTIONS = {
 }
 
 
+DB_POOL = env.whole("CREWDESK_DB_POOL", 8, low=1, high=200)  # connections to PostgreSQL per process
 POOLED = "dashboard.settings.postgres.pooled"
 """Imported only where it is used: an installation on SQLite never loads psycopg."""
 
@@ -109,8 +109,9 @@ def _database() -> dict[str, Any]:
         raise env.unreadable("DATABASE_URL", "postgres://user:password@host:5432/name") from None
     if "sqlite" in config["ENGINE"]:
         return {**config, "ENGINE": sqlite.__name__, "OPTIONS": SQLITE_OPTIONS}
-    most = int(env.number("CREWDESK_DB_POOL", 8, low=1, high=200))
-    options = import_string(POOLED)(config.get("OPTIONS", {}), most=most)
+    if config["ENGINE"] != "django.db.backends.postgresql":
+        raise env.unreadable("DATABASE_URL", "postgres://user:password@host:5432/name, or sqlite:////path")
+    options = import_string(POOLED)(config.get("OPTIONS", {}), most=DB_POOL)
     return {**config, "CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
 
 
@@ -119,7 +120,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 VALKEY_SOCKET = socket_path(HOME)
 _redis = env.text("REDIS_URL")
-if _redis and not (re.match(r"^(rediss?|unix)://", _redis) and env.has_parts(_redis)):
+if _redis and not env.is_redis(_redis):
     raise env.unreadable("REDIS_URL", "redis://:password@host:6379/0, rediss://… or unix:///path")
 REDIS_EMBEDDED = not _redis
 REDIS_URL = _redis or f"unix://{VALKEY_SOCKET}?db=0"
@@ -186,12 +187,12 @@ CONTENT_SECURITY_POLICY = (
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; manifest-src 'self'; worker-src 'self'; media-src 'self'"
 )
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024  # bytes; larger bodies get 413 in words
-IMPORT_MB = int(env.number("CREWDESK_IMPORT_MB", 512, low=1, high=32 * 1024))  # MB that an uploaded file of a team may have
+IMPORT_MB = env.whole("CREWDESK_IMPORT_MB", 512, low=1, high=32 * 1024)  # MB that an uploaded file of a team may have
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = env.text("CREWDESK_STATIC_ROOT") or str(HOME / "static")
-Path(STATIC_ROOT).mkdir(parents=True, exist_ok=True)  # WhiteNoise warns about a folder that is not there
+env.made(Path(STATIC_ROOT), "CREWDESK_STATIC_ROOT")  # WhiteNoise warns about a folder that is not there
 STATIC_MANIFEST = env.flag("CREWDESK_STATIC_MANIFEST", default=False)
 WHITENOISE_USE_FINDERS = not STATIC_MANIFEST
 STORAGES = {
@@ -210,7 +211,7 @@ USE_I18N = False
 
 GRACE_S = env.number("CREWDESK_GRACE_S", leases.GRACE_S, low=0, high=86400)
 DAY_USD = env.number("CREWDESK_DAY_USD", DEFAULT_SERVER_USD_A_DAY, low=0.01, high=10_000_000)  # all teams together, a day (UTC)
-WORKER_SLOTS = int(env.number("CREWDESK_WORKER_SLOTS", 8, low=1, high=500))
+WORKER_SLOTS = env.whole("CREWDESK_WORKER_SLOTS", 8, low=1, high=500)
 CELERY_WORKER_CONCURRENCY = WORKER_SLOTS
 CLAUDE_CLI = env.text("CREWDESK_CLAUDE_CLI")  # empty: the one that the SDK's wheel carries
 REHEARSE = env.flag("CREWDESK_REHEARSE", default=False)
@@ -221,10 +222,12 @@ KEEP_EVENTS_DAYS = env.number("CREWDESK_KEEP_EVENTS_DAYS", FOR_EVER, low=0, high
 KEEP_SNAPSHOTS_DAYS = env.number("CREWDESK_KEEP_SNAPSHOTS_DAYS", FOR_EVER, low=0, high=LONGEST_DAYS)
 BACKUP_URL = env.text("CREWDESK_BACKUP_URL")  # file:///folder, s3://bucket/prefix, … (fsspec); empty: no backups
 BACKUP_HOURS = env.number("CREWDESK_BACKUP_HOURS", 24, low=0.1, high=8760)
-BACKUP_KEEP = int(env.number("CREWDESK_BACKUP_KEEP", 14, low=1, high=10_000))
+BACKUP_KEEP = env.whole("CREWDESK_BACKUP_KEEP", 14, low=1, high=10_000)
 ONCALL_URL = env.text("CREWDESK_ONCALL_URL")  # a web hook; a secret: never shown or logged. Empty: nobody is told outside
 ONCALL_AFTER_MIN = env.number("CREWDESK_ONCALL_AFTER", 10, low=1, high=10_080)
 
+LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+LOG_LEVEL = env.choice("CREWDESK_LOG_LEVEL", "WARNING", LOG_LEVELS)
 DEFAULT_EXCEPTION_REPORTER_FILTER = "dashboard.security.HiddenSettings"
 LOGGING = {
     "version": 1,
@@ -232,7 +235,7 @@ LOGGING = {
     "filters": {"mask": {"()": "dashboard.logs.MaskSecrets"}},
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["mask"]}},
-    "root": {"handlers": ["stderr"], "level": env.text("CREWDESK_LOG_LEVEL", "WARNING").upper()},
+    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
         **{name: {"level": "WARNING"} for name in ("httpx", "httpcore")},  # they would log the web hook's address
         "django": {"handlers": []},  # its own ones write past the mask

@@ -1,15 +1,19 @@
 """Typed readers of the environment: each returns a value of its type or stops the start with a sentence."""
 
+import ipaddress
 import os
+import re
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 from platformdirs import user_data_path
 
 TRUE = frozenset({"1", "true", "yes", "on"})
 FALSE = frozenset({"0", "false", "no", "off"})
+HOST = re.compile(r"\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?")
 
 
 def text(name: str, default: str = "") -> str:
@@ -43,6 +47,59 @@ def number(name: str, default: float, *, low: float, high: float) -> float:
     return parsed
 
 
+def whole(name: str, default: int, *, low: int, high: int) -> int:
+    """Return a whole number within [low, high]; raises ImproperlyConfigured for nonsense and for fractions."""
+    parsed = number(name, default, low=low, high=high)
+    if parsed != int(parsed):
+        raise ImproperlyConfigured(f"{name}={text(name)} is not a whole number.")
+    return int(parsed)
+
+
+def choice(name: str, default: str, choices: Sequence[str]) -> str:
+    """Return one of the choices, which are in capitals, however it is written; raises ImproperlyConfigured for any other word."""
+    value = text(name, default)
+    if value.upper() not in choices:
+        raise ImproperlyConfigured(f"{name}={value!r} is none of {', '.join(choices)}.")
+    return value.upper()
+
+
+def hosts(name: str, default: str) -> list[str]:
+    """Return host names as a browser asks for them: no scheme, port or path, IPv6 in brackets; `.example.org` is all below it."""
+    found = words(name, default)
+    wrong = [word for word in found if word != "*" and not _is_ipv6(word[1:-1], word[0] + word[-1]) and not _is_host(word)]
+    if wrong or not found:
+        said = f"{wrong[0]!r} is no host name" if wrong else "it names no host"
+        raise ImproperlyConfigured(f"{name}: {said}. Write names alone, without scheme, port or path: desk.example.org,[::1].")
+    return found
+
+
+def proxies(name: str) -> list[str]:
+    """Return addresses, networks or host names; raises ImproperlyConfigured for what is none of them."""
+    found = words(name)
+    for word in found:
+        if not _is_network(word) and (word.startswith(".") or not _is_host(word)):
+            said = f"{name}: {word!r} is neither an address nor a network nor a host name."
+            raise ImproperlyConfigured(f"{said} Write, for example, 10.0.0.2, 10.0.0.0/8 or proxy.")
+    return found
+
+
+def _is_host(word: str) -> bool:
+    """A last part in digits alone is that of an address, which must then be one."""
+    return bool(HOST.fullmatch(word)) and (not word.rstrip(".").rpartition(".")[2].isdigit() or _is_network(word))
+
+
+def _is_ipv6(word: str, brackets: str) -> bool:
+    return brackets == "[]" and ":" in word and _is_network(word) and "/" not in word
+
+
+def _is_network(word: str) -> bool:
+    try:
+        ipaddress.ip_network(word, strict=False)
+    except ValueError:
+        return False
+    return True
+
+
 def words(name: str, default: str = "") -> list[str]:
     """Return a comma-separated list."""
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
@@ -53,6 +110,16 @@ def unreadable(name: str, form: str) -> ImproperlyConfigured:
     return ImproperlyConfigured(
         f"{name} cannot be read. It has the form {form}; special characters of a password are written as %XX, a slash as %2F."
     )
+
+
+def is_redis(address: str) -> bool:
+    """Whether it is an address of a Redis server, its database a number."""
+    if not address.startswith(("redis://", "rediss://", "unix://")) or not has_parts(address):
+        return False
+    parts = urlsplit(address)
+    numbers = parse_qs(parts.query, keep_blank_values=True).get("db", [])
+    numbers += [parts.path.strip("/")] if parts.scheme != "unix" and parts.path.strip("/") else []
+    return all(one.isascii() and one.isdigit() for one in numbers)
 
 
 def has_parts(address: str) -> bool:
@@ -67,10 +134,15 @@ def has_parts(address: str) -> bool:
 def home() -> Path:
     """Return the one folder that holds all state (CREWDESK_HOME), made private (0700) on first use."""
     folder = Path(text("CREWDESK_HOME") or user_data_path("crewdesk")).expanduser().absolute()
+    return made(folder, "CREWDESK_HOME", mode=0o700)
+
+
+def made(folder: Path, name: str, *, mode: int = 0o777) -> Path:
+    """Return the folder that a variable names, which is made where it is not there."""
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.mkdir(parents=True, exist_ok=True, mode=mode)
     except OSError as error:
-        raise ImproperlyConfigured(f"The folder {folder} of CREWDESK_HOME cannot be made: {error.strerror}.") from None
+        raise ImproperlyConfigured(f"The folder {folder} of {name} cannot be made: {error.strerror}.") from None
     return folder
 
 

@@ -5,9 +5,11 @@ import fsspec
 
 def fault(url: str) -> str:
     """Return what is wrong with CREWDESK_BACKUP_URL, and what to do; "" where it can be used. Asks no server."""
-    protocol = url.split("://", 1)[0] if "://" in url else ""
-    if not protocol:
+    protocol, _, place = url.partition("://")
+    if not protocol or "://" not in url:
         return "is no address: write file:///folder or s3://bucket/prefix"
+    if not place.strip("/") or (protocol == "file" and not place.startswith("/")):
+        return "names no folder or bucket: write file:///folder or s3://bucket/prefix"
     try:
         fsspec.get_filesystem_class(protocol)
     except ValueError:

@@ -9,6 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import ManagementUtility
 
 from tasks_app.domain.text import mask_secrets
+from tasks_app.starting import settings_are_wrong
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
@@ -47,7 +48,7 @@ class Entry(ManagementUtility):
             return super().main_help_text(commands_only=True)
         lines = "\n".join(f"  {name:<13} {text}" for name, text in COMMANDS.items())
         text = HELP.format(commands=lines, name=self.prog_name)
-        return f"{text}\n\n{_settings_are_wrong(self.settings_exception)}" if self.settings_exception else text
+        return f"{text}\n\n{settings_are_wrong(self.settings_exception)}" if self.settings_exception else text
 
 
 def main(argv: Sequence[str]) -> None:
@@ -75,13 +76,9 @@ def main(argv: Sequence[str]) -> None:
 
 def _sentence(error: Exception) -> str:
     if isinstance(error, ImproperlyConfigured):
-        return _settings_are_wrong(error)
+        return settings_are_wrong(error)
     words = " ".join(mask_secrets(str(error)).split())
     return (
         f"Crewdesk met an error that it does not know: {type(error).__name__}: {words}\n"
         "`manage.py doctor` may say why. If not, run this again with --traceback and report what it prints."
     )
-
-
-def _settings_are_wrong(error: object) -> str:
-    return f"The settings are not right: {' '.join(str(error).split())}"

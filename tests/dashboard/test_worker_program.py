@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.conf import settings
 
 from dashboard import worker
 from dashboard.celery import OTHER_POOL
@@ -54,6 +55,30 @@ def test_it_is_celerys_worker_with_the_runs_that_the_settings_say(monkeypatch: p
     }
 
 
+LEVEL = """
+import logging, sys
+from dashboard import worker
+from dashboard.celery import app
+def start(self):
+    self.setup_logging()
+    print(logging.getLevelName(logging.getLogger().level))
+app.Worker.start = start
+worker.main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize(("words", "level"), [([], "INFO"), (["--loglevel", "ERROR"], "ERROR")])
+def test_it_logs_as_the_settings_say_unless_it_is_told_otherwise(
+    monkeypatch: pytest.MonkeyPatch, words: list[str], level: str
+) -> None:
+    """Celery sets the level of everything, its own default where it is given none."""
+    monkeypatch.setenv("CREWDESK_LOG_LEVEL", "INFO")
+    done = subprocess.run(
+        [sys.executable, "-c", LEVEL, *words], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout.split()[-1:] == [level], done.stderr
+
+
 def test_what_it_does_not_know_is_said_in_words() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "dashboard.worker", "--loglevel", "loud"],
@@ -65,6 +90,7 @@ def test_what_it_does_not_know_is_said_in_words() -> None:
     )
     assert done.returncode == 2
     assert "argument --loglevel: invalid choice: 'loud'" in done.stderr
+    assert worker.LEVELS == settings.LOG_LEVELS
     assert "Traceback" not in done.stderr
 
 

@@ -42,7 +42,10 @@ def test_a_home_that_cannot_be_written_is_refused(settings: Settings) -> None:
     [
         ({"ORIGINS": ["desk.example.org"]}, ["E003"]),
         ({"ORIGINS": ["https://desk.example.org/path"]}, ["E003"]),
+        ({"ORIGINS": ["https://desk.example.org:abc"]}, ["E003"]),
+        ({"ORIGINS": ["https://[desk"]}, ["E003"]),
         ({"ORIGINS": ["https://desk.example.org"]}, ["E004"]),
+        ({"ORIGINS": ["http://[::1]:8400"]}, []),
         (
             {
                 "ORIGINS": ["https://desk.example.org"],
@@ -56,6 +59,11 @@ def test_a_home_that_cannot_be_written_is_refused(settings: Settings) -> None:
         ({"REDIS_URL": "redis://:word@cache.example.org:6379/0"}, []),
         ({"REDIS_URL": "redis://127.0.0.1:6379/0"}, []),
         ({"CLAUDE_CLI": "/no/such/claude"}, ["E005"]),
+        ({"CLAUDE_CLI": "/tmp"}, ["E005"]),
+        ({"BACKUP_URL": "nonsense"}, ["E009"]),
+        ({"BACKUP_URL": "file://"}, ["E009"]),
+        ({"BACKUP_URL": "file://backups"}, ["E009"]),
+        ({"BACKUP_URL": "file:///var/backups"}, []),
         ({"DEBUG": True, "ALLOWED_HOSTS": ["desk.example.org"], **PROXIED}, ["E006"]),
         ({"ALLOWED_HOSTS": ["*"], **PROXIED}, ["E007"]),
         ({"ALLOWED_HOSTS": ["desk.example.org"], "HTTPS": False}, ["W002"]),

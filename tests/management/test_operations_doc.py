@@ -17,7 +17,7 @@ from tests.management.desks import wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "operations.md").read_text()
-READERS = {"text", "flag", "number", "words"}
+READERS = {"text", "flag", "number", "whole", "choice", "words", "hosts", "proxies"}
 
 
 def variables_read() -> set[str]:
