@@ -55,13 +55,13 @@ class Arrival:
 def load(file: IO[bytes], *, name: str = "", user_id: int | None, actor: str, same: bool = False, access: bool = False) -> Team:
     """Make the team of a file and return it: paused, so that nothing works before somebody has looked.
 
-    All rows get new ids (not with `same`, for a database that is empty). With `access` people of the names in the file, where
-    they are known here, may see or lead it again. Raises `Invalid` for whatever is wrong with the file,
-    naming the place, and `Conflict` where the team's name is taken, with a suggestion; then nothing has changed.
+    All rows get new ids; with `same`, for a database that is empty, it keeps its ids and its address. With `access` people of
+    the names in the file, where they are known here, may see or lead it again. Raises `Invalid` for whatever is wrong with the
+    file, naming the place, and `Conflict` where the team's name is taken, with a suggestion; then nothing has changed.
     """
     with opened(file) as found:
         known = check(found)
-        slug = _slug(name or found.manifest.team)
+        slug = _slug(name or found.manifest.team, address=found.manifest.slug if same else "")
         workspaces.claim(slug)
         try:
             _put_files(found, slug)
@@ -76,13 +76,13 @@ def load(file: IO[bytes], *, name: str = "", user_id: int | None, actor: str, sa
             teams.drop_folder_of_none(slug)
 
 
-def _slug(name: str) -> str:
-    """Return a free address. Raises `Invalid` or `Conflict`."""
+def _slug(name: str, *, address: str) -> str:
+    """Return a free address: `address` itself where it is free, else one of the name. Raises `Invalid` or `Conflict`."""
     wanted = one_line(name, 121)
     if not wanted or len(wanted) > 120:
         raise Invalid("The team needs a name of at most 120 characters.", field="name")
     _must_be_free(wanted)
-    return naming.slug(wanted, {*teams.RESERVED, *Team.objects.values_list("slug", flat=True), *workspaces.taken()})
+    return naming.slug(address or wanted, {*teams.RESERVED, *Team.objects.values_list("slug", flat=True), *workspaces.taken()})
 
 
 def _must_be_free(name: str) -> None:

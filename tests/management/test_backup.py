@@ -9,8 +9,9 @@ import pytest
 from tasks_app.execution import backing
 from tasks_app.management.commands import backup as command
 from tasks_app.models import Backup, Team
-from tasks_app.services import backups, workspaces
+from tasks_app.services import backups, checkpoints, workspaces
 from tests.management.commands import run, run_json
+from tests.services import world
 from tests.services.team_files import full
 
 pytestmark = [pytest.mark.django_db, pytest.mark.files]
@@ -39,6 +40,15 @@ def test_one_is_made_listed_verified_and_restored(tmp_path):
     Team.objects.all().delete()
     workspaces.remove("atlas")
     assert run_json("backup", "restore", name) == (0, {"restored": ["atlas"], "refused": []})
+
+
+def test_teams_whose_addresses_are_not_those_of_their_names_are_backed_up_too(tmp_path):
+    """A checkpoint names the address of its team: on trial it must be the same."""
+    for name, slug in (("Atlas!", "atlas-2"), ("Atlas", "atlas"), ("Beta", "beta-2")):
+        crew = world.make(name=name, slug=slug, workspace=str(tmp_path / "none"))
+        checkpoints.save(crew.team.pk, name="before", by="user:ada")
+    code, said, err = run("backup", "now")
+    assert (code, "3 teams" in said) == (0, True), err
 
 
 def test_a_store_that_does_not_take_it_is_said_and_nothing_is_left_there(kept, tmp_path):
