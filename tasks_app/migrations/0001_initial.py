@@ -152,6 +152,7 @@ class Migration(migrations.Migration):
                 ('fence', models.IntegerField(default=0)),
                 ('lease_until', models.FloatField(default=0)),
                 ('due_at', models.FloatField(default=0)),
+                ('not_before', models.FloatField(default=0)),
                 ('nudged_at', models.FloatField(default=0)),
                 ('worker', models.CharField(blank=True, max_length=120)),
                 ('host', models.CharField(blank=True, max_length=120)),

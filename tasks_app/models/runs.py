@@ -26,6 +26,7 @@ class Run(models.Model):
     fence = models.IntegerField(default=0)
     lease_until = models.FloatField(default=0)  # Unix seconds of the database's clock
     due_at = models.FloatField(default=0)  # pending: may be claimed from then on; leases.NEVER while it waits for an answer
+    not_before = models.FloatField(default=0)  # Unix seconds: what is answered meanwhile makes it due no sooner (a rate limit)
     nudged_at = models.FloatField(default=0)
     worker = models.CharField(max_length=120, blank=True)  # name of the worker that holds it
     host = models.CharField(max_length=120, blank=True)  # where its process is or last was

@@ -17,7 +17,7 @@ from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import OPEN_RUN
 from tasks_app.models import Run, ServerDay, Task, Team
 from tasks_app.models.teams import LARGE_OF_TEAM
-from tasks_app.services import events, keys, rows
+from tasks_app.services import events, keys, locks, rows
 from tasks_app.services.usage import Spent
 
 SMALLER_MODEL = "haiku"
@@ -206,7 +206,9 @@ def raise_by(
         _raise(Team.objects.filter(pk=team_id), usd, tokens)
     of_one = {"run": Q(pk=run_id or ""), "task": Q(task_id=task_id)}
     held = of_one.get(scope, Q(team_id=team_id))
-    Run.objects.filter(held, status__in=[status.value for status in OPEN_RUN]).update(budget_level="")
+    open_runs = Run.objects.filter(held, status__in=[status.value for status in OPEN_RUN])
+    locks.in_order(open_runs)
+    open_runs.update(budget_level="")
     _changed(team_id, scope=scope, actor=actor, new=f"+{_words(usd, tokens)}", task_id=task_id if scope in of_one else None)
 
 

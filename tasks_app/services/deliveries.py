@@ -9,6 +9,7 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from tasks_app.decision_kinds import registry
 from tasks_app.domain.errors import DecisionGone, HandedOver
 from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import DecisionStatus, Reason, RunStatus, StepKind
@@ -80,6 +81,12 @@ def consume(run_id: str, fence: int, *, results: Sequence[str], told: Sequence[s
     handed = Q(delivered_fence__isnull=False) | Q(status=DecisionStatus.EXPIRED.value)
     closed.filter(handed, tool_use_id__in=[pk for pk in results if pk]).update(consumed_at=timezone.now())
     _spend(closed.filter(_named(told)), fence)
+
+
+def consume_leave(run_id: str, fence: int, *, results: Sequence[str]) -> None:
+    """These calls, which a sub-agent had leave to make, came back: the leave is spent. A refusal stays, and is told again."""
+    granted = Q(*(Q(kind=kind.value, choice__in=registry.get(kind).GRANTS) for kind in registry.KINDS), _connector=Q.OR)
+    _spend(_unspent(run_id).filter(granted, tool_use_id__in=results, delivered_fence__isnull=False), fence)
 
 
 def end(run_id: str, fence: int, ending: Ending, *, why: str) -> None:

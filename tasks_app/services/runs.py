@@ -190,6 +190,7 @@ def park(
         fence,
         status=GIVE_BACK_RUN.target,
         due_at=due,
+        not_before=retry_at or 0,
         nudged_at=0,
         worked_s=worktime.until_now(),
         lease_until=0,
@@ -212,12 +213,13 @@ def join(run_id: str, decision_id: str | None) -> None:
 
 
 def make_due(run_id: str, *, why: str) -> bool:
-    """A parked run may go on now; returns whether there was one. Called under the team's lock."""
-    landed = Run.objects.filter(pk=run_id, status=RunStatus.PENDING.value, due_at__gt=DatabaseNow()).update(
-        due_at=DatabaseNow(), nudged_at=DatabaseNow(), reason="", detail=""
-    )
+    """A parked run may go on, not before its back-off ends; returns whether there was one. Called under the team's lock."""
+    parked = Run.objects.filter(pk=run_id, status=RunStatus.PENDING.value, due_at__gte=NEVER)
+    now = parked.filter(not_before__lte=DatabaseNow()).update(due_at=DatabaseNow(), nudged_at=DatabaseNow(), reason="", detail="")
+    landed = now or parked.update(due_at=F("not_before"))
     if landed:
         append_event(get(run_id), EventKind.RUN_RESUMABLE, data={"reason": why})
+    if now:
         transaction.on_commit(partial(wake.nudge, run_id), robust=True)
     return bool(landed)
 

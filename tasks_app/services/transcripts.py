@@ -49,13 +49,38 @@ def append(key: Mapping[str, Any], entries: Sequence[Mapping[str, Any]], *, run_
     scope, stamp = _scope(key), int(now_s() * 1000)
     lines = [TranscriptEntry(**scope, uuid=e.get("uuid") or None, entry=text, mtime_ms=stamp) for e, text in written]
     rows.add(lines, known="ON CONFLICT DO NOTHING")
-    if run_id and not scope["subpath"]:
+    if run_id and scope["subpath"]:
+        _spend_leave(run_id, fence, written)
+    elif run_id:
         _spend(run_id, fence, written)
 
 
 def _is_prompt(entry: Mapping[str, Any], text: str, run_id: str) -> bool:
     """Whether this line is the prompt that the attempt begins with; what a tool has printed is none."""
     return entry.get("type") == "user" and '"type": "tool_result"' not in text and begins(text, run_id)
+
+
+def _spend_leave(run_id: str, fence: int, written: Sequence[tuple[Mapping[str, Any], str]]) -> None:
+    """What a sub-agent had leave for and has done may not be done again without leave.
+
+    Nothing else is spent by what it says: it does not live on, and one that is begun again knows of no answer and no call.
+    """
+    done = [call for entry, _ in written for call in _done(_results(_blocks(entry)))]
+    if done and rows.owes(run_id):
+        deliveries.consume_leave(run_id, fence, results=done)
+
+
+def _blocks(entry: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    content = (entry.get("message") or {}).get("content") if entry.get("type") in ("user", "attachment") else None
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _results(blocks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [block for block in blocks if block.get("type") == "tool_result"]
+
+
+def _done(results: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [str(block.get("tool_use_id") or "") for block in results if _genuine(block)]
 
 
 def _spend(run_id: str, fence: int, written: Sequence[tuple[Mapping[str, Any], str]]) -> None:
@@ -66,10 +91,9 @@ def _spend(run_id: str, fence: int, written: Sequence[tuple[Mapping[str, Any], s
     for entry, text in written:
         if entry.get("type") not in ("user", "attachment"):
             continue
-        content = (entry.get("message") or {}).get("content")
-        blocks = [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
-        results = [b for b in blocks if b.get("type") == "tool_result"]
-        calls += [str(b.get("tool_use_id") or "") for b in results if _genuine(b)]
+        blocks = _blocks(entry)
+        results = _results(blocks)
+        calls += _done(results)
         # what a tool printed is no prompt of ours: it could name any decision
         words = json.dumps([b for b in blocks if b not in results]) if results else text
         told += ANSWERED.findall(words)

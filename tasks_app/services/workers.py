@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import psutil
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from tasks_app.domain.statuses import RunStatus
@@ -45,10 +45,7 @@ def heartbeat(name: str, *, held: Mapping[str, int]) -> dict[str, Directive]:
     """
     Worker.objects.filter(name=name).update(seen_at=DatabaseNow())
     mine_now = Run.objects.filter(worker=name, status=RunStatus.RUNNING.value, pk__in=list(held))
-    with transaction.atomic():
-        if connection.features.has_select_for_update:
-            list(mine_now.order_by("pk").select_for_update(no_key=True).values_list("pk"))
-        worktime.renew(mine_now)
+    worktime.renew(mine_now)
     rows = Run.objects.filter(pk__in=list(held), status=RunStatus.RUNNING.value, worker=name).values_list(
         "pk", "fence", "stop_asked_at"
     )

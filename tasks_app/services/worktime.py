@@ -1,5 +1,6 @@
 """Working time (selectors/worktime.py says what that is): whether an attempt has any left, and what it is counted by."""
 
+from django.db import transaction
 from django.db.models import QuerySet
 
 from tasks_app.domain.errors import LeaseLost
@@ -7,13 +8,16 @@ from tasks_app.domain.leases import LEASE_S
 from tasks_app.domain.statuses import RunStatus
 from tasks_app.models import Run
 from tasks_app.selectors.worktime import until_now
+from tasks_app.services import locks
 from tasks_app.services.clock import DatabaseNow
 
 __all__ = ["left_s", "renew", "until_now"]
 
 
+@transaction.atomic
 def renew(held: QuerySet[Run]) -> None:
     """Begin the leases of these runs anew, by one UPDATE with what they have worked: that is counted from the lease before."""
+    locks.in_order(held)
     held.update(worked_s=until_now(), lease_until=DatabaseNow() + LEASE_S)
 
 

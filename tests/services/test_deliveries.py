@@ -271,3 +271,19 @@ def test_a_run_that_failed_says_that_its_prompt_is_missing_and_spends_nothing_th
     deliveries.end(later.id, later.fence, endings.Ending(RunStatus.FAILED, Reason.ERROR), why="it failed")
     assert notices(held) == [deliveries.GAP]
     assert Decision.objects.get().consumed_at is None
+
+
+@pytest.mark.parametrize(("choice", "spent"), [("allow", True), ("deny", False)])
+def test_leave_that_a_sub_agent_has_used_is_spent_and_what_it_was_refused_stays_refused(choice, spent):
+    held, decision = opened(tool_use_id="toolu_sub")
+    world.answer(decision, choice)
+    deliveries.deliver(decision.pk, held.fence, tool_use_id="toolu_sub")
+    of_it = {"project_key": "p", "session_id": "s", "subpath": "subagents/agent-a1"}
+    quotes = line("[crewdesk:answered toolu_sub]")
+    transcripts.append(of_it, [quotes], run_id=held.id, fence=held.fence)
+    assert Decision.objects.get().consumed_at is None, "what it says spends nothing"
+    transcripts.append(of_it, [line("done", results=("toolu_sub",))], run_id=held.id, fence=held.fence)
+    later = world.next_life(held)
+    again = decisions.open_for_run(later.id, later.fence, world.ask(tool_use_id="toolu_new"))
+    assert (again.pk != decision.pk) is spent
+    assert bool(deliveries.undelivered(held.id)) is not spent

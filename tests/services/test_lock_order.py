@@ -7,13 +7,17 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 
 from tasks_app.models import Run
-from tasks_app.services import steps, workers
+from tasks_app.services import budgets, claims, steps, workers
 from tasks_app.services.steps import Batch
 from tests.services import world
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 MANY = {
+    "budget": lambda helds: budgets.raise_by(
+        "team", team_id=helds[0].team_id, task_id=None, run_id=None, usd="5", tokens=None, actor="user:ada"
+    ),
+    "claimed": lambda helds: claims.confirmed({held.id: held for held in helds}, worker="w1"),
     "heartbeat": lambda helds: workers.heartbeat("w1", held={held.id: held.fence for held in helds}),
     "steps": lambda helds: steps.record_all([Batch(held.id, held.fence, 0, [world.say()]) for held in helds]),
 }
@@ -31,7 +35,8 @@ def is_free(run_id):
 def test_who_waits_for_the_first_run_holds_none_of_the_others(what):
     crew = world.make(agents=6, titles=[f"T{n}" for n in range(6)], limits={"parallel": 6})
     by_id = sorted((crew.claim(n, n) for n in range(6)), key=lambda held: held.id)
-    stored = Run.objects.order_by("pk").values_list("lease_until", "last_seq")
+    Run.objects.update(budget_level="wrap_up")
+    stored = Run.objects.order_by("pk").values_list("lease_until", "last_seq", "budget_level")
     before = list(stored)
     with transaction.atomic():
         Run.objects.select_for_update().get(pk=by_id[0].id)
