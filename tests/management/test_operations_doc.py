@@ -100,6 +100,14 @@ def test_no_command_line_of_the_containers_holds_a_password(tmp_path: Path) -> N
             server.kill()
 
 
+OF_THE_IMAGE = {"CREWDESK_HOME", "CREWDESK_STATIC_ROOT", "CREWDESK_STATIC_MANIFEST", "CREWDESK_CLAUDE_CLI", "CREWDESK_DEBUG"}
+
+
+def test_every_setting_that_is_not_the_images_own_can_be_given_to_the_containers() -> None:
+    app = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["x-app"]
+    assert documented() - set(app["environment"]) == OF_THE_IMAGE
+
+
 @pytest.mark.skipif(shutil.which("docker-compose") is None, reason="Debian: apt-get install docker-compose")
 def test_docker_compose_reads_the_file_and_the_passwords_must_be_given() -> None:
     def config(**given: str) -> subprocess.CompletedProcess[str]:
