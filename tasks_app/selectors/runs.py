@@ -23,6 +23,7 @@ DID = tuple(kind.value for kind in (StepKind.SAID, StepKind.THOUGHT, StepKind.TO
 """Steps of the agent's own: what it was told, and what Claude Code or Crewdesk noted, is none."""
 LINE = 320
 """Characters of a step that a dossier keeps."""
+INTERRUPTED = "cut off: the turn was interrupted before this was done (parked or stopped); nobody refused it"
 PATH_IN_PREVIEW = re.compile(r'"(?:file_path|notebook_path)": ("(?:[^"\\]|\\.)*")')
 
 
@@ -135,7 +136,9 @@ def last_steps(run_id: str, *, count: int = 10) -> list[str]:
 
 
 def _line(row: Step) -> str:
-    """One step; a call with what it was made with."""
+    """One step; a call with what it was made with, a result that is none in our words: Claude Code says that a person refused."""
+    if row.kind == StepKind.TOOL_RESULT.value and not carried_out(row.text, is_error=bool(row.data.get("is_error"))):
+        return f"{row.kind}: {INTERRUPTED}"
     with_what = f" {_given(row)}" if row.kind == StepKind.TOOL_CALL.value and row.data.get("input") else ""
     return cut(f"{row.kind}: {row.text}{with_what}", LINE)
 

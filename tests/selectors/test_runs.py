@@ -2,7 +2,9 @@
 
 import pytest
 
+from tasks_app.domain.lost_calls import CUT_OFF
 from tasks_app.domain.statuses import StepKind
+from tasks_app.models import Step
 from tasks_app.runners.claude.content import kept_json
 from tasks_app.selectors import runs
 from tests.factories import RunFactory, StepFactory
@@ -22,6 +24,14 @@ def test_files_written_are_named_once_in_order_also_by_calls_too_large_to_keep_w
     for seq, (tool, given) in enumerate(calls, 1):
         StepFactory(run=run, seq=seq, kind=StepKind.TOOL_CALL.value, data={"tool": tool, **kept_json(given)})
     assert runs.files_written(run.pk) == ["/w/a.py", '/w/big "quoted" \\ é.txt', "/w/n.ipynb"]
+
+
+def test_a_call_that_was_cut_off_is_not_said_to_have_been_refused():
+    """What Claude Code writes then speaks of a user who does not want it."""
+    step = StepFactory(kind="tool_result", text=f"{CUT_OFF[0]}proceed with this tool use.", data={"is_error": True})
+    assert runs.last_steps(step.run_id) == [f"tool_result: {runs.INTERRUPTED}"]
+    Step.objects.update(data={})
+    assert "with this tool use" in runs.last_steps(step.run_id)[0], "a tool has printed it"
 
 
 def test_the_last_steps_are_what_the_agent_did_not_what_it_was_told():
