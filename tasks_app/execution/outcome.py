@@ -62,7 +62,7 @@ def settle(
 
     What the files say is found first, for git takes its time. Then all of it is one transaction under the team's lock, and with
     it what may begin now, the first of that claimed for its place `here`: each time that the lock is taken costs a wait for it.
-    Where somebody has asked meanwhile that it stop, what is to be written is found once more.
+    Where somebody has asked meanwhile that it stop, or for another reason than before, what is to be written is found once more.
     """
     if outcome.kind is OutcomeKind.LOST:
         return Settled()
@@ -74,9 +74,14 @@ def settle(
         write = _what(run, held, outcome, leaving_for)
         with transaction.atomic():
             events.lock(held.team_id)
-            if runs.get(held.id).stop_asked_at == run.stop_asked_at:
+            if _asked(runs.get(held.id)) == _asked(run):
                 write()
                 return Settled(following=_following(held, here))
+
+
+def _asked(run: Any) -> tuple[Any, ...]:
+    """Who asks that the run stop, and what for: asked again, `stop_asked_at` stays."""
+    return run.stop_asked_at, run.stop_reason, run.stop_asked_by
 
 
 def _following(held: Held, here: Here | None) -> Held | None:

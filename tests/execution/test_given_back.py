@@ -2,10 +2,12 @@
 
 import pytest
 
+from tasks_app.domain.statuses import Reason
 from tasks_app.execution import db, dossier
 from tasks_app.models import Decision, Run
-from tasks_app.services import runs
-from tests.execution.lives import ENDED, Scripted, asks_and_parks, done, drive_on
+from tasks_app.runners.port import OutcomeKind
+from tasks_app.services import actions, runs
+from tests.execution.lives import ENDED, Scripted, asks_and_parks, done, drive_on, run_of, settle
 from tests.services import world
 
 pytestmark = pytest.mark.usefixtures("scripted", "database_threads")
@@ -56,3 +58,19 @@ def test_a_stop_that_comes_while_git_looks_at_the_files_is_heard(crew, monkeypat
     drive_on(held, gives_back)
     assert Run.objects.get(attempt=1).status == "killed"
     assert not Run.objects.filter(attempt=2).exists()
+
+
+def test_a_task_that_is_given_to_another_while_git_looks_after_a_stop_is_given_to_that_one(crew, monkeypatch):
+    held, make = crew.claim(), dossier.make
+    actions.stop_run(held.id, actor="user:ada")
+
+    def reassigned_meanwhile(*given, **more):
+        monkeypatch.setattr(dossier, "make", make)
+        actions.reassign(held.task_id, agent_id=crew.agents[1].pk, guidance="Use uv.", actor="user:bob")
+        return make(*given, **more)
+
+    monkeypatch.setattr(dossier, "make", reassigned_meanwhile)
+    settle(held, OutcomeKind.STOPPED, Reason.STOPPED)
+    assert (run_of(held).reason, run_of(held).detail, crew.task().held) == ("superseded", "Stopped by bob.", False)
+    following = Run.objects.get(attempt=2)
+    assert (following.agent_id, following.guidance) == (crew.agents[1].pk, "Use uv.")
