@@ -52,8 +52,8 @@ def take_back_from_dead(host: str, *, alive: str) -> int:
 
 @transaction.atomic
 def _take_back(run_id: str, fence: int, *, check_lease: bool) -> bool:
-    run = runs.get(run_id)
-    events.lock(run.team_id)
+    events.lock(runs.get(run_id).team_id)
+    run = runs.get(run_id)  # as it is now: while this waited, somebody may have asked that it stop
     mine = Run.objects.filter(pk=run_id, fence=fence, status=RunStatus.RUNNING.value)
     if check_lease:
         mine = mine.filter(lease_until__lt=DatabaseNow())
