@@ -138,10 +138,17 @@ def is_untold(run: Run) -> bool:
 
 
 def stop_open_run(task: Task, *, actor: str, reason: Reason, held: bool) -> None:
-    """Stop what works on a task, if anything does; its open requests are withdrawn. Called under the team's lock."""
+    """`stop_run` of what works on a task, if anything does."""
     run = Run.objects.filter(task=task, status__in=runs.OPEN).first()
-    if run is None:
-        return
+    if run is not None:
+        stop_run(run, actor=actor, reason=reason, held=held)
+
+
+def stop_run(run: Run, *, actor: str, reason: Reason, held: bool) -> None:
+    """Stop an open run, which ends at once where no process has it; its open requests are withdrawn.
+
+    Called under the team's lock, with the run as it was read under it.
+    """
     if run.status == RunStatus.PENDING.value:
         endings.end_pending(run.pk, endings.stopped_by(actor, reason=reason, held=held), actor=actor)
     else:

@@ -204,9 +204,9 @@ def apply_answer(decision: Decision, *, actor: str) -> None:
 
 def _apply_stall(decision: Decision, run: Run, actor: str) -> None:
     if decision.choice == "stop":
-        runs.ask_to_stop(run.pk, actor=actor, reason=Reason.STOPPED, held=True)
+        deliveries.stop_run(run, actor=actor, reason=Reason.STOPPED, held=True)
     elif decision.choice == "retry":
-        runs.ask_to_stop(run.pk, actor=actor, reason=Reason.SUPERSEDED, held=False)
+        deliveries.stop_run(run, actor=actor, reason=Reason.SUPERSEDED, held=False)
     elif decision.note:
         sender = deciding.lead_agent(run.team_id) if actor.startswith("agent:") else None
         sender_id = sender.pk if sender else None

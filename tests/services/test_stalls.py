@@ -87,6 +87,20 @@ def test_a_stalled_run_can_be_stopped_or_tried_again(crew, choice, held_back):
     assert Run.objects.filter(task=crew.tasks[0]).count() == (1 if held_back else 2)
 
 
+@pytest.mark.parametrize(("choice", "reason", "held_back"), [("stop", "stopped", True), ("retry", "superseded", False)])
+def test_what_the_lead_chooses_is_done_also_where_the_worker_has_just_died(crew, choice, reason, held_back):
+    held = crew.claim()
+    quiet(held, 16)
+    recovery.open_stalls()
+    world.expire_lease(held.id)
+    recovery.take_back_expired()  # the card is open until the next sweep
+    world.answer(Decision.objects.get(), choice)
+    run = Run.objects.get(pk=held.id)
+    assert (run.status, run.reason) == ("killed", reason)
+    assert crew.task().held is held_back
+    assert Run.objects.filter(task=crew.tasks[0]).count() == (1 if held_back else 2)
+
+
 def test_a_stall_ends_by_itself_when_the_agent_goes_on(crew):
     held = crew.claim()
     quiet(held, 16)
