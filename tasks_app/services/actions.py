@@ -108,7 +108,9 @@ def start_task(task_id: int, *, agent_id: int, actor: str) -> Run:
     """Give a ready task to an agent now. Raises `Blocked`, `AlreadyClaimed` or `Conflict`, each naming why; also for a budget."""
     with transaction.atomic():
         overruns.must_not_hold(events.lock(tasks.get(task_id).team_id))
-        return runs.claim_task(task_id, agent_id=agent_id, actor=actor)
+        run = runs.claim_task(task_id, agent_id=agent_id, actor=actor)
+        decisions.withdraw_all(why="the task was started", actor=actor, task_id=task_id)
+        return run
 
 
 def reassign(

@@ -221,11 +221,11 @@ def _apply_escalation(decision: Decision, task: Task, actor: str) -> None:
     if action == "complete":
         deciding.may_accept(task.team_id, actor)
         evidence = proofs.overridden(task)
-        if (
-            tasks.mark_completed(task, by=decision.answered_by, evidence=evidence, output=guidance, actor=actor)
-            and task.review_of_id
-        ):
+        if not tasks.mark_completed(task, by=decision.answered_by, evidence=evidence, output=guidance, actor=actor):
+            return
+        if task.review_of_id:
             reviews.settle(task, verdict=reviews.ACCEPT, note=guidance, by=decision.answered_by)
+        deliveries.stop_open_run(task, actor=actor, reason=Reason.BY_HAND, held=False)
     elif action == "cancel":
         tasks.mark_cancelled(task, why=guidance or "given up after its last attempt", actor=actor)
         reviews.given_up(task, actor=actor)

@@ -115,6 +115,24 @@ def test_reassigning_by_hand_ends_the_open_question():
     assert (open_run(crew.tasks[0]).agent, open_run(crew.tasks[0]).start_from) == (crew.agents[0], "clean")
 
 
+def test_starting_it_by_hand_ends_the_open_question():
+    crew = world.make(agents=2)
+    fail_for_good(crew)
+    run = actions.start_task(crew.tasks[0].pk, agent_id=crew.agents[0].pk, actor="user:ada")
+    asked = Decision.objects.get()
+    assert (asked.status, asked.closed_why) == ("withdrawn", "the task was started")
+    assert open_run(crew.tasks[0]) == run
+
+
+def test_a_task_that_is_taken_as_done_leaves_no_attempt_at_work():
+    crew = world.make(agents=2)
+    fail_for_good(crew)
+    held = world.take(runs.claim_task(crew.tasks[0].pk, agent_id=crew.agents[0].pk, actor="system").pk)
+    answered(crew, "Mark it completed")
+    run = Run.objects.get(pk=held.id)
+    assert (crew.task().status, run.stop_reason, run.stop_asked_by) == ("completed", "by_hand", "lead")
+
+
 def test_what_depends_on_a_failed_task_waits_without_anything_growing_and_goes_on_when_it_succeeds():
     """N09"""
     crew = world.make(titles=("A", "B", "C"), chain=True)
