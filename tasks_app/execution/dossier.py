@@ -1,21 +1,17 @@
 """The dossier of a failed run: what the next agent and the lead need to know of it."""
 
-import time
 from typing import Any
-
-from django.utils import timezone
 
 from tasks_app.domain.statuses import Reason
 from tasks_app.execution import clean_start
 from tasks_app.selectors import runs as reading
-from tasks_app.services import beginnings, differences, runs, snapshots
+from tasks_app.services import beginnings, differences, runs, snapshots, worktime
 
 
 def make(run: Any, *, reason: Reason, error: str) -> dict[str, Any]:
-    """Return reason, error, approaches (the agent's own words), last steps, diff of the workspace, usage and time."""
+    """Return reason, error, approaches (the agent's own words), last steps, diff of the workspace, usage and working time."""
     report = run.report or {}
     now = snapshots.take(run.team.slug, run.team.workspace)
-    started = run.started_at or timezone.now()
     return {
         "attempt": run.attempt,
         "agent": run.agent.name,
@@ -32,7 +28,7 @@ def make(run: Any, *, reason: Reason, error: str) -> dict[str, Any]:
         "tokens": run.input_tokens + run.cache_creation_tokens + run.cache_read_tokens + run.output_tokens,
         "cost_usd": str(run.cost_usd) if run.cost_usd is not None else None,
         "cost_partial": run.cost_partial or run.cost_due,
-        "seconds": round(time.time() - started.timestamp()),
+        "seconds": round(worktime.so_far_s(run)),
         "guidance": run.guidance,
     }
 

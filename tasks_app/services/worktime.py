@@ -11,7 +11,7 @@ from tasks_app.selectors.worktime import until_now
 from tasks_app.services import locks
 from tasks_app.services.clock import DatabaseNow
 
-__all__ = ["left_s", "renew", "until_now"]
+__all__ = ["left_s", "renew", "so_far_s", "until_now"]
 
 
 @transaction.atomic
@@ -28,3 +28,11 @@ def left_s(run_id: str, fence: int, *, limit_s: float) -> float:
     if worked is None:
         raise LeaseLost(f"Run {run_id} belongs to another worker now.")
     return limit_s - float(worked)
+
+
+def so_far_s(run: Run) -> float:
+    """Return how long an attempt has worked over all its lives, in seconds; until now where a worker has it."""
+    if run.status != RunStatus.RUNNING.value:
+        return run.worked_s
+    worked = Run.objects.filter(pk=run.pk, status=run.status).values_list(until_now(), flat=True).first()
+    return run.worked_s if worked is None else float(worked)

@@ -204,6 +204,12 @@ def test_every_other_failure_ends_the_attempt_and_keeps_what_is_known_of_it(crew
     assert Agent.objects.get(pk=held.agent_id).session_id == "", "the next task starts in a fresh session"
 
 
+def test_the_next_agent_is_told_how_long_an_attempt_has_worked_and_not_how_long_it_waited_for_the_lead(held):
+    Run.objects.update(started_at=timezone.now() - timedelta(hours=8), worked_s=60)
+    settle(held, OutcomeKind.FAILED, Reason.TURN_LIMIT)
+    assert 60 <= run_of(held).dossier["seconds"] < 120
+
+
 @pytest.mark.parametrize("kind", [OutcomeKind.STOPPED, OutcomeKind.PARKED, OutcomeKind.FAILED])
 def test_a_run_that_was_asked_to_stop_has_stopped_however_its_process_ended(crew, held, kind):
     decisions.open_for_run(held.id, held.fence, world.ask())

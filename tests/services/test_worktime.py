@@ -49,6 +49,15 @@ def test_each_heartbeat_adds_the_time_since_the_last(held):
     assert worktime.left_s(held.id, held.fence, limit_s=60) == pytest.approx(41, abs=SLOW_S)
 
 
+def test_what_an_attempt_has_worked_so_far_is_told_with_the_time_since_the_last_heartbeat_where_a_worker_has_it(held):
+    Run.objects.update(worked_s=60)
+    passes(4)
+    assert worktime.so_far_s(Run.objects.get()) == pytest.approx(64, abs=SLOW_S)
+    park(held)
+    passes(1000)
+    assert worktime.so_far_s(Run.objects.get()) == pytest.approx(64, abs=SLOW_S)
+
+
 def test_the_time_of_every_life_counts_and_the_time_between_them_does_not(held):
     passes(5)
     beat(held)
