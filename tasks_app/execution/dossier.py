@@ -1,36 +1,17 @@
-"""The dossier of a failed run: what the next agent and the lead need to know of it."""
+"""The files of an attempt, as it begins and as it ends: with them its dossier is complete."""
 
 from typing import Any
 
 from tasks_app.domain.statuses import Reason
 from tasks_app.execution import clean_start
-from tasks_app.selectors import runs as reading
-from tasks_app.services import beginnings, differences, runs, snapshots, worktime
+from tasks_app.services import beginnings, differences, dossiers, runs, snapshots
 
 
 def make(run: Any, *, reason: Reason, error: str) -> dict[str, Any]:
-    """Return reason, error, approaches (the agent's own words), last steps, diff of the workspace, usage and working time."""
-    report = run.report or {}
+    """Return what is known of a run that a worker has (`services/dossiers`), with the snapshot of the files and their diff."""
     now = snapshots.take(run.team.slug, run.team.workspace)
-    return {
-        "attempt": run.attempt,
-        "agent": run.agent.name,
-        "reason": reason.value,
-        "error": report.get("failure") or error,
-        "approaches": report.get("approaches") or [],
-        "last_steps": reading.last_steps(run.pk),
-        "start": run.dossier.get("start", ""),
-        snapshots.END: now,
-        "diff": differences.diff(run.team.slug, run.workspace_commit, now),
-        "evidence": report.get("evidence") or {},
-        "criteria_met": sorted((report.get("evidence") or {}).keys()),
-        "proofs": run.proofs,
-        "tokens": run.input_tokens + run.cache_creation_tokens + run.cache_read_tokens + run.output_tokens,
-        "cost_usd": str(run.cost_usd) if run.cost_usd is not None else None,
-        "cost_partial": run.cost_partial or run.cost_due,
-        "seconds": round(worktime.so_far_s(run)),
-        "guidance": run.guidance,
-    }
+    diff = differences.diff(run.team.slug, run.workspace_commit, now)
+    return dossiers.of(run, reason=reason, error=error) | {snapshots.END: now, "diff": diff}
 
 
 def of_completed(run: Any) -> dict[str, Any]:

@@ -11,13 +11,14 @@ from tasks_app.domain.statuses import Reason, RunStatus
 from tasks_app.domain.text import clean, clean_json, cut, mask_json, mask_secrets
 from tasks_app.domain.transitions import DROP_RUN, END_RUN, FINISH_TASK, Move
 from tasks_app.models import Run
-from tasks_app.services import agents, events, reviews, runs, tasks, usage, worktime
+from tasks_app.services import agents, dossiers, events, reviews, runs, tasks, usage, worktime
 
 
 @dataclass(frozen=True)
 class Ending:
     """How a run ends. `counts`: whether the attempt counts; `held`: a person stopped it, only a person starts it again.
 
+    `dossier`: what is known of the attempt; None: what the rows know of one that was not completed, without its files.
     `untold`: whether its last prompt is missing in the stored transcript; None: to be looked for.
     """
 
@@ -39,7 +40,7 @@ def finish(run_id: str, fence: int, ending: Ending) -> Run:
     """
     run = runs.get(run_id)
     events.lock(run.team_id)
-    runs.guard(run_id, fence, worked_s=worktime.until_now(), **_terminal(ending, END_RUN))
+    runs.guard(run_id, fence, worked_s=worktime.until_now(), **_terminal(run, ending, END_RUN))
     usage.note_unreported_cost(run)
     with events.together(run.team_id):
         _settle(run, ending, actor=f"agent:{run.agent.name}", fence=fence)
@@ -49,9 +50,9 @@ def finish(run_id: str, fence: int, ending: Ending) -> Run:
 @transaction.atomic
 def end_pending(run_id: str, ending: Ending, *, actor: str) -> bool:
     """pending → a terminal state: there is no process to stop. Returns whether there was such a run."""
+    events.lock(runs.get(run_id).team_id)
     run = runs.get(run_id)
-    events.lock(run.team_id)
-    if not Run.objects.filter(pk=run_id, status__in=DROP_RUN.sources).update(**_terminal(ending, DROP_RUN)):
+    if not Run.objects.filter(pk=run_id, status__in=DROP_RUN.sources).update(**_terminal(run, ending, DROP_RUN)):
         return False
     _settle(run, ending, actor=actor, fence=None)
     return True
@@ -74,18 +75,24 @@ def stopped_by(actor: str, *, reason: Reason, held: bool) -> Ending:
     return Ending(RunStatus.KILLED, reason, f"Stopped by {actor.split(':', 1)[-1]}.", counts=False, held=held)
 
 
-def _terminal(ending: Ending, move: Move) -> dict[str, Any]:
+def _terminal(run: Run, ending: Ending, move: Move) -> dict[str, Any]:
     return {
         "status": move.to(ending.status),
         "reason": ending.reason.value,
         "detail": clean(ending.detail),
         "raw": mask_secrets(cut(clean(ending.raw), 20_000)),
         "result": mask_secrets(clean(ending.result)),
-        "dossier": mask_json(clean_json(ending.dossier or {})),
+        "dossier": mask_json(clean_json(_known(run, ending))),
         "ended_at": timezone.now(),
         "lease_until": 0,
         "pid": 0,
     }
+
+
+def _known(run: Run, ending: Ending) -> dict[str, Any]:
+    if ending.dossier is None and ending.status is not RunStatus.COMPLETED:
+        return dossiers.of(run, reason=ending.reason, error=ending.detail)
+    return ending.dossier or {}
 
 
 EVENT_OF = {
