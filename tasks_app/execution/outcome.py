@@ -11,14 +11,13 @@ from django.db import transaction
 from tasks_app.domain import retry
 from tasks_app.domain.leases import CRASHES, DEATHS
 from tasks_app.domain.statuses import Reason, RunStatus
-from tasks_app.domain.text import cut, one_line
 from tasks_app.execution import db, dossier
 from tasks_app.runners.port import Outcome, OutcomeKind
 from tasks_app.services import (
     agents,
-    checkpoints,
     claims,
     clock,
+    completions,
     decisions,
     deliveries,
     endings,
@@ -26,15 +25,12 @@ from tasks_app.services import (
     overruns,
     runs,
     scheduling,
-    snapshots,
 )
 from tasks_app.services.endings import Ending
 from tasks_app.services.runs import Held
 
 logger = logging.getLogger(__name__)
 Write = Callable[[], None]
-HANDOVER_LIMIT = 4_000
-"""Characters of what a fresh session is told of the agent's finished tasks."""
 
 
 @dataclass(frozen=True)
@@ -114,41 +110,41 @@ def _owes_report(run: Any, outcome: Outcome) -> bool:
 
 def _what(run: Any, held: Held, outcome: Outcome, leaving_for: Reason | None) -> Write:
     """Return what is to be written of a life that has ended."""
-    completed = (run.report or {}).get("status") == "completed" and run.stop_reason != Reason.BY_HAND.value
-    if outcome.kind is OutcomeKind.ENDED and (completed or run.stop_asked_at is None):
-        return _ended(run, held, outcome)
-    if outcome.kind in (OutcomeKind.ENDED, OutcomeKind.STOPPED) or run.stop_asked_at is not None:
+    if completions.is_reported(run) and _is_last(run, outcome, leaving_for):
+        return _completed(run, held, outcome)
+    if outcome.kind is OutcomeKind.STOPPED or run.stop_asked_at is not None:
         # a person was first, unless the task was done; and a process that parked or failed while it was being stopped is gone
         return _stopped(run, held)
+    if outcome.kind is OutcomeKind.ENDED:
+        return _unfinished(run, held, outcome)
     if outcome.kind is OutcomeKind.PARKED:
         return _parked(run, held, outcome, leaving_for)
     return _failed(run, held, outcome)
 
 
-def _ended(run: Any, held: Held, outcome: Outcome) -> Write:
+def _is_last(run: Any, outcome: Outcome, leaving_for: Reason | None) -> bool:
+    """Whether this life ends the attempt where its task was reported as completed: also when a limit or an error has ended it.
+
+    Not where a person stopped it before its turn was over. One that waits for the lead, or whose worker leaves, has a next life.
+    Nor where so many lives could not be stored: then that can never be.
+    """
+    if outcome.kind is OutcomeKind.ENDED:
+        return True
+    over = outcome.kind is OutcomeKind.FAILED or (outcome.kind is OutcomeKind.PARKED and leaving_for is not None)
+    return over and run.stop_asked_at is None and run.deaths < DEATHS
+
+
+def _completed(run: Any, held: Held, outcome: Outcome) -> Write:
+    found, untold = dossier.of_completed(run), deliveries.is_untold(run)
+    fresh = outcome.kind is not OutcomeKind.ENDED
+    return partial(completions.complete, run, held.fence, result=outcome.result, dossier=found, untold=untold, fresh=fresh)
+
+
+def _unfinished(run: Any, held: Held, outcome: Outcome) -> Write:
     report = run.report or {}
-    if report.get("status") == "completed":
-        found, untold = dossier.of_completed(run), deliveries.is_untold(run)
-        ending = Ending(RunStatus.COMPLETED, Reason.DONE, result=outcome.result, dossier=found, untold=untold)
-        return partial(_complete, run, held, ending, workspace=str(found[snapshots.END]))
     if report.get("status") == "pending":
         return _fail(run, held, Reason.REPORTED, str(report.get("failure") or "The agent gave the task back."), outcome)
     return _fail(run, held, Reason.UNREPORTED, "The agent ended twice without reporting on its task.", outcome)
-
-
-def _complete(run: Any, held: Held, ending: Ending, *, workspace: str) -> None:
-    _end(held, ending, why="its run ended")
-    _hand_over(run, str((run.report or {}).get("summary") or ending.result))
-    name = f"after {run.task.label} {run.task.title}"
-    checkpoints.at_boundary(held.team_id, name=name, workspace=workspace)
-
-
-def _hand_over(run: Any, summary: str) -> None:
-    """The agent's next task goes on in this session, or, when it is full, in a fresh one that is told what was done."""
-    done = f"- {run.task.label} {run.task.title}: {cut(summary, HANDOVER_LIMIT // 4)}"
-    earlier = run.agent.handover.splitlines()[-6:]
-    handover = cut("\n".join([*earlier, one_line(done, 1000)]), HANDOVER_LIMIT)
-    agents.set_session(run.agent_id, session_id=run.session_id, handover=handover)
 
 
 def _parked(run: Any, held: Held, outcome: Outcome, leaving_for: Reason | None) -> Write:

@@ -16,6 +16,7 @@ from tasks_app.models import Decision, Event, Run, Team
 from tasks_app.models.teams import LARGE_OF_TEAM
 from tasks_app.services import (
     agents,
+    completions,
     context,
     decisions,
     deliveries,
@@ -63,8 +64,7 @@ def _take_back(run_id: str, fence: int, *, check_lease: bool) -> bool:
         words = f"Stopped by {run.stop_asked_by}; its worker was lost before it could say so."
         return _end(run, fence, endings.stopped_as_asked(run, detail=words))
     if run.crashes + 1 >= CRASHES:
-        words = f"The worker was lost {CRASHES} times in a row without one new step."
-        return _end(run, fence, endings.Ending(RunStatus.FAILED, Reason.CRASHED, words))
+        return _give_up(run, fence)
     waits = decisions.mark_parked_for_lost(run_id)
     mine.update(
         status=GIVE_BACK_RUN.target,
@@ -83,6 +83,19 @@ def _take_back(run_id: str, fence: int, *, check_lease: bool) -> bool:
     if not waits:
         transaction.on_commit(partial(wake.nudge, run_id), robust=True)
     return True
+
+
+def _give_up(run: Run, fence: int) -> bool:
+    """Another life would be lost as well. What was reported is completed, without its files: nothing here waits for git."""
+    try:
+        with transaction.atomic():
+            if completions.is_reported(run):
+                completions.complete(run, fence, fresh=True)
+                return True
+    except Exception:  # it must not keep the sweep from what else was lost
+        logger.exception("run %s: what its agent has reported could not be stored", run.pk)
+    words = f"The worker was lost {CRASHES} times in a row without one new step."
+    return _end(run, fence, endings.Ending(RunStatus.FAILED, Reason.CRASHED, words))
 
 
 def _end(run: Run, fence: int, ending: endings.Ending) -> bool:
