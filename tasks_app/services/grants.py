@@ -31,9 +31,8 @@ WAIT_S = 30.0
 @transaction.atomic
 def give(run_id: str, fence: int) -> float | None:
     """Return what the process of this life may cost, in USD, and hold it for it; None: it is not limited. Raises `LeaseLost`."""
-    run = Run.objects.select_related("team", "task").defer(*LARGE_OF_TEAM).get(pk=run_id)
-    events.lock(run.team_id)
-    run.refresh_from_db(fields=["budget_waived", "cost_usd"])
+    events.lock(Run.objects.values_list("team_id", flat=True).get(pk=run_id))
+    run = Run.objects.select_related("team", "task").defer(*LARGE_OF_TEAM).get(pk=run_id)  # what others spend meanwhile is in it
     granted = None if run.budget_waived or run.team.rehearsal else _granted(run)
     ceiling = None if granted is None else (run.cost_usd or Decimal()) + Decimal(str(round(granted, 6)))
     runs.guard(run_id, fence, usd_ceiling=ceiling)

@@ -8,7 +8,7 @@ from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.statuses import Reason, StepKind
 from tasks_app.models import Decision, Event, Run, Task, Team
 from tasks_app.runners.port import Cost, StepDraft
-from tasks_app.services import budgets, endings, grants, overruns, recovery, runs, steps
+from tasks_app.services import budgets, endings, events, grants, overruns, recovery, runs, steps
 from tests.services import world
 
 pytestmark = pytest.mark.django_db
@@ -51,6 +51,18 @@ def test_what_several_are_granted_at_once_is_no_more_than_the_budget():
         used = float(Team.objects.get().used_usd)
         assert lives < 100, "it comes to an end"
     assert used <= 20 + 5 * grants.LEAST_USD
+
+
+def test_what_another_spends_while_one_waits_for_the_lock_is_granted_to_nobody(monkeypatch):
+    """On PostgreSQL the wait lasts as long as the transaction that stores what was spent."""
+    held, lock = crew_of(1, budget_usd=Decimal(20)).claim(), events.lock
+
+    def locked_late(team_id):
+        Team.objects.update(used_usd=15)
+        return lock(team_id)
+
+    monkeypatch.setattr(events, "lock", locked_late)
+    assert grants.give(held.id, held.fence) == 1, "to the next level, which is at 16"
 
 
 def test_what_a_run_that_ended_or_was_parked_had_been_granted_is_free_again():
