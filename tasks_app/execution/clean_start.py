@@ -6,14 +6,14 @@ from typing import Any
 
 from tasks_app.domain.text import clean
 from tasks_app.selectors import runs as reading
-from tasks_app.services import differences, snapshots
+from tasks_app.services import differences, snapshots, workspaces
 
 SHOWN = 30
 AGED = (
     "This attempt was to start clean, but what the files were before {attempts} is not kept any more: what they changed is as it "
     "was left."
 )
-BLIND = "This attempt was to start clean, but snapshots need git, which is not installed: every file is as it was left."
+BLIND = "This attempt was to start clean, but the files cannot be looked at: {why}. Every file is as it was left."
 
 
 @dataclass
@@ -36,7 +36,7 @@ def put_back(run: Any) -> str:
     slug, workspace = run.team.slug, run.team.workspace
     now = snapshots.take(slug, workspace)
     if not now:
-        return BLIND
+        return BLIND.format(why=workspaces.why_not())
     found = Changes()
     for attempt, following in zip(attempts, [*attempts[1:], None], strict=True):
         _look(found, attempt, following, now, workspace)

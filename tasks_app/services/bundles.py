@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.team_file import REPOSITORY, SNAPSHOTS, refuse
-from tasks_app.services import own_repository, snapshots, unpacked, workspaces
+from tasks_app.services import own_repository, snapshot_store, snapshots, unpacked, workspaces
 
 logger = logging.getLogger(__name__)
 REFS = f"{snapshots.REFS}*"
@@ -33,8 +33,8 @@ def keep(slug: str, workspace: str, folder: Path) -> tuple[str, list[str]]:
         return "", []
     seen = unpacked.Seen()
     with suppress(Invalid):  # it takes seconds, and may find gone what somebody prunes: what is right is found out below
-        unpacked.check_all(workspaces.root(slug) / snapshots.STORE, SNAPSHOTS, seen)
-    with snapshots.store_of(slug) as store:
+        unpacked.check_all(workspaces.root(slug) / snapshot_store.STORE, SNAPSHOTS, seen)
+    with snapshot_store.store_of(slug) as store:
         try:
             unpacked.check_all(store, SNAPSHOTS, seen)
         except Invalid as problem:
@@ -57,7 +57,7 @@ def put_back(slug: str, folder: Path, *, head: str, branch: str) -> None:
     kept = folder / Path(SNAPSHOTS).name
     if not kept.is_file():
         return
-    with snapshots.store_of(slug) as store:
+    with snapshot_store.store_of(slug) as store:
         fetched = _git(store, *FETCH, str(kept), f"{REFS}:{REFS}", env=workspaces.READS_FILES)
         _must(fetched, SNAPSHOTS)
         _must_be_snapshots(store, head)
@@ -109,5 +109,5 @@ def _must(done: subprocess.CompletedProcess[str], member: str) -> None:
 
 def commits(slug: str) -> set[str]:
     """Return the ids of every snapshot that is kept."""
-    with snapshots.store_of(slug) as store:
+    with snapshot_store.store_of(slug) as store:
         return set(_git(store, "for-each-ref", "--format=%(objectname)", REFS.rstrip("/*")).stdout.split())

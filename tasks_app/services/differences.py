@@ -5,8 +5,9 @@ from typing import Any
 
 from tasks_app.domain.commit_ids import commit_id
 from tasks_app.domain.text import clean, cut
-from tasks_app.services.snapshots import names_of, store_of
-from tasks_app.services.workspaces import run_git, start_of
+from tasks_app.services.snapshot_store import store_of
+from tasks_app.services.snapshots import names_of
+from tasks_app.services.workspaces import has_git, run_git, start_of
 
 PATCH_LIMIT = 64_000
 READ = 16 * 2**20
@@ -23,7 +24,7 @@ def diff(slug: str, old: str, new: str) -> dict[str, Any]:
     if not old or not new:
         return {
             "files": [],
-            "summary": "not available: git is not installed",
+            "summary": f"not available: {'git could not keep the files' if has_git() else 'git is not installed'}",
             "patch": "",
             "cut": False,
             "length": 0,

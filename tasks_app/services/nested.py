@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from tasks_app.services import last_snapshot
-from tasks_app.services.workspaces import run_git
+from tasks_app.services.workspaces import failed, run_git
 
 GITLINK: Final = "160000 "
 ROUNDS: Final = 8
@@ -30,7 +30,7 @@ class _Failed(Exception):
 def gitlinks_of(git: Sequence[str], snapshot_id: str) -> set[str] | None:
     """The repositories that a snapshot of an older version names: it does not say which files they had. None where git fails."""
     done = run_git([*git, "ls-tree", "-r", "-z", "--full-tree", snapshot_id])
-    return None if done.returncode else gitlinks_in(done.stdout.split("\0"))
+    return None if failed(done) else gitlinks_in(done.stdout.split("\0"))
 
 
 def gitlinks_in(entries: Iterable[str]) -> set[str]:
@@ -76,15 +76,14 @@ def _add(git: Sequence[str], store: Path) -> bool:
         before = last_snapshot.index(store)
         done = run_git([*git, "add", "-A", "--", "."])
         if done.returncode == TOO_LONG:
-            (store / "index.lock").unlink(missing_ok=True)  # it was killed, and every later one would fail for it
-            return False
+            return not failed(done)
         if done.returncode == 0 and last_snapshot.index(store) == before:
             return True
         found = _gitlinks(git) | (_unborn(git) if done.returncode else set())
         if not found:
-            return done.returncode == 0
+            return not failed(done)
         _replace(git, found, more=(f"{EMPTY_FILE}\t{name}/{PLACE}\0" for name in found) if deeper else ())
-    return done.returncode == 0
+    return not failed(done)
 
 
 def _gitlinks(git: Sequence[str]) -> set[str]:
@@ -109,6 +108,6 @@ def _replace(git: Sequence[str], names: Iterable[str], *, more: Iterable[str]) -
 
 
 def _must(done: subprocess.CompletedProcess[str]) -> str:
-    if done.returncode:
+    if failed(done):
         raise _Failed
     return done.stdout

@@ -14,7 +14,7 @@ from django.db.models import Q
 
 from tasks_app.domain.statuses import OPEN_RUN, StepKind
 from tasks_app.models import Checkpoint, Run, Step, Team
-from tasks_app.services import last_snapshot, rewinds, snapshots
+from tasks_app.services import last_snapshot, rewinds, snapshot_store, snapshots
 from tasks_app.services.workspaces import root, run_git
 
 DAY_S: Final = 86_400.0
@@ -55,7 +55,7 @@ def everything() -> Pruned:
 
 def unneeded(team: Team) -> int:
     """Return how many snapshots of a team would go now."""
-    with snapshots.store_of(team.slug) as store:
+    with snapshot_store.store_of(team.slug) as store:
         return len(_unneeded(team, store))
 
 
@@ -70,7 +70,7 @@ def prune(team: Team, *, grace_s: float = GRACE_S) -> Pruned:
     Nobody takes a snapshot or puts one back meanwhile, so git drops no object that somebody is about to name.
     """
     before = disk(team.slug)
-    with snapshots.store_of(team.slug) as store:
+    with snapshot_store.store_of(team.slug) as store:
         gone = _unneeded(team, store, grace_s=grace_s)
         last_snapshot.forget(store)
         words = "".join(f"delete {snapshots.REFS}{name}\n" for name in gone)
@@ -82,12 +82,12 @@ def prune(team: Team, *, grace_s: float = GRACE_S) -> Pruned:
 
 def disk(slug: str) -> int:
     """Return what the team's snapshots take of the disk, in bytes of whole blocks."""
-    return sum(path.lstat().st_blocks * 512 for path in (root(slug) / snapshots.STORE).rglob("*") if not path.is_dir())
+    return sum(path.lstat().st_blocks * 512 for path in (root(slug) / snapshot_store.STORE).rglob("*") if not path.is_dir())
 
 
 def is_here(slug: str) -> bool:
     """Whether this host has snapshots of the team."""
-    return (root(slug) / snapshots.STORE).is_dir()
+    return snapshot_store.is_whole(slug)
 
 
 def _mark(slug: str) -> Path:
@@ -97,7 +97,7 @@ def _mark(slug: str) -> Path:
 def _looked_at(slug: str) -> float:
     """When it was done last, by the clock of the files; for a team that was never looked at, when its store was made."""
     mark = _mark(slug)
-    return (mark if mark.exists() else root(slug) / snapshots.STORE / "HEAD").stat().st_mtime
+    return (mark if mark.exists() else root(slug) / snapshot_store.STORE / "HEAD").stat().st_mtime
 
 
 def _unneeded(team: Team, store: Path, *, grace_s: float = GRACE_S) -> list[str]:

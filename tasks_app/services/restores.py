@@ -30,6 +30,7 @@ from tasks_app.services import (
     events,
     keys,
     scheduling,
+    snapshot_store,
     snapshots,
     stored_values,
     task_states,
@@ -245,7 +246,7 @@ def _done(team_id: int, snapshot: str) -> None:
 def finish_due() -> int:
     """Finish what was cut off before the files were put back: restores, and rewinds, which are taken back. Returns how many."""
     owed = Team.objects.exclude(workspace_due="").values_list("pk", "slug")
-    due = [pk for pk, slug in owed if not snapshots.in_use(slug)]  # who is at it finishes it
+    due = [pk for pk, slug in owed if not snapshot_store.in_use(slug)]  # who is at it finishes it
     for team_id in due:
         try:
             finish(team_id)

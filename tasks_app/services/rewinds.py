@@ -12,12 +12,13 @@ from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import StepKind
 from tasks_app.domain.text import clean
 from tasks_app.models import Event, Run, Step, Team
-from tasks_app.services import differences, events, idempotency, keys, runs, snapshots
+from tasks_app.services import differences, events, idempotency, keys, runs, snapshot_store, snapshots, workspaces
 
 NONE_KEPT = (
-    "The files were not kept at that moment, or not for so long: git is not installed, the attempt is older than this feature, "
-    "or its snapshots have aged out (CREWDESK_KEEP_SNAPSHOTS_DAYS)."
+    "The files were not kept at that moment, or not for so long: git was not installed or could not do it, the attempt is older "
+    "than this feature, or its snapshots have aged out (CREWDESK_KEEP_SNAPSHOTS_DAYS)."
 )
+NOT_NOW = "The files as they are cannot be kept, so they are left as they are: {why}."
 CHANGED = "The files have changed since this was shown. Look again before you put them back."
 
 
@@ -78,7 +79,7 @@ def preview(run_id: str, *, at: int) -> Preview:
 def _look(run: Run, found: Moment) -> Preview:
     now = snapshots.take(run.team.slug, run.team.workspace)
     if not now:
-        raise Conflict(NONE_KEPT, field="at")
+        raise Conflict(NOT_NOW.format(why=workspaces.why_not()), field="at")
     diff: dict[str, Any] = differences.diff(run.team.slug, now, found.snapshot)
     names = tuple(clean(name) for _, name in snapshots.changed(run.team.slug, now, found.snapshot))
     return Preview(run.attempt, found.step, names, diff["summary"], diff["patch"], snapshots.tree(run.team.slug, now))
@@ -124,7 +125,7 @@ def gone_back(team: Team, target: str, *, seen: str = "") -> Iterator[Moved]:
     Git works outside any transaction. Meanwhile nothing of the team starts, for the files are owed the state that they had
     (`Team.workspace_due`): where this is cut off, the sweep puts them back to it, and where the caller raises, this does.
     """
-    with snapshots.store_of(team.slug):
+    with snapshot_store.store_of(team.slug):
         before = _reserve(team)
         try:
             if seen and snapshots.tree(team.slug, before) != seen:
@@ -139,7 +140,7 @@ def _reserve(team: Team) -> str:
     """Keep the files as they are, and let nothing start until they are back; returns their snapshot."""
     before = snapshots.take(team.slug, team.workspace)
     if not before:
-        raise Conflict(NONE_KEPT, field="at")
+        raise Conflict(NOT_NOW.format(why=workspaces.why_not()), field="at")
     with transaction.atomic():
         must_be_free(team.pk)
         Team.objects.filter(pk=team.pk).update(workspace_due=before)
@@ -187,7 +188,7 @@ def undo(team_id: int, *, actor: str, idempotency_key: str = "") -> int:
     with transaction.atomic():
         must_be_free(team_id)
     team = Team.objects.get(pk=team_id)
-    with snapshots.store_of(team.slug):  # of two at once each undoes what is then the last
+    with snapshot_store.store_of(team.slug):  # of two at once each undoes what is then the last
         if known := idempotency.made(idempotency_key):
             return int(known)
         found = last(team_id)

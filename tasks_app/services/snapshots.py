@@ -3,12 +3,9 @@
 What the workspace's own .gitignore names is in no snapshot; files of repositories inside it are, their `.git` is not.
 """
 
-import fcntl
 import subprocess
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from tasks_app.domain.commit_ids import GONE, commit_id, is_commit_id
@@ -16,10 +13,9 @@ from tasks_app.domain.errors import Conflict
 from tasks_app.domain.text import clean
 from tasks_app.runners import spelling
 from tasks_app.services import inside, last_snapshot, nested
-from tasks_app.services.workspaces import root, run_git
+from tasks_app.services.snapshot_store import store_of
+from tasks_app.services.workspaces import failed, run_git
 
-STORE = "snapshots.git"
-LOCK = "snapshots.lock"
 REFS = "refs/snapshots/"
 END = "workspace_end"
 """Where a dossier keeps the snapshot that the attempt ended with."""
@@ -40,44 +36,6 @@ IDENTITY = (
 
 CHANGES = ("diff", "--no-renames", "--name-status", "--ignore-submodules=all", "-z")
 
-_held = threading.local()
-
-
-@contextmanager
-def store_of(slug: str) -> Iterator[Path]:
-    """The team's snapshot repository, locked: git's index takes one writer. Who holds it may call what takes it again.
-
-    It is taken before the team's row is locked, never under that lock: git may take seconds, a row is locked for milliseconds.
-    """
-    mine: set[str] = _held.__dict__.setdefault("slugs", set())
-    folder = root(slug)
-    if slug in mine:
-        yield folder / STORE
-        return
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with (folder / LOCK).open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / STORE).is_dir():
-            run_git(["git", "init", "--quiet", "--bare", str(folder / STORE)])
-        mine.add(slug)
-        try:
-            yield folder / STORE
-        finally:
-            mine.discard(slug)
-
-
-def in_use(slug: str) -> bool:
-    """Whether somebody takes a snapshot of the team, or puts one back, at this moment."""
-    path = root(slug) / LOCK
-    if not path.exists():
-        return False
-    with path.open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
-
 
 def _git(store: Path, workspace: str | Path) -> list[str]:
     """The beginning of every git command that works on a workspace with our repository."""
@@ -85,7 +43,7 @@ def _git(store: Path, workspace: str | Path) -> list[str]:
 
 
 def take(slug: str, workspace: str) -> str:
-    """Keep the workspace as it is now; returns the snapshot's id, or "" where git is missing or fails.
+    """Keep the workspace as it is now; returns the snapshot's id, or "" where git is missing or fails (`workspaces.why_not`).
 
     If nothing has changed since the last one, that is given again: git leaves its index alone then, three processes are saved.
     """
@@ -105,17 +63,18 @@ def take(slug: str, workspace: str) -> str:
 
 def _write_tree(git: Sequence[str]) -> str:
     """Return what names the files that stand in the index, or "" where git fails."""
-    return run_git([*git, "write-tree"]).stdout.strip()
+    done = run_git([*git, "write-tree"])
+    return "" if failed(done) else done.stdout.strip()
 
 
 def _commit(git: Sequence[str], tree: str) -> str:
     """Make a snapshot of a tree; returns its id, or "" where git fails."""
     made = run_git([*git, "commit-tree", tree, "-m", "snapshot"]) if tree else None
-    if made is None or made.returncode:
+    if made is None or failed(made):
         return ""
     name = made.stdout.strip()
     # without its name it would go with the next pruning, whatever rows speak of it
-    return "" if run_git([*git, "update-ref", f"{REFS}{name}", name]).returncode else name
+    return "" if failed(run_git([*git, "update-ref", f"{REFS}{name}", name])) else name
 
 
 def within(workspace: str, names: Iterable[str]) -> set[str]:
@@ -292,7 +251,7 @@ def put_back(slug: str, workspace: str, *, due: Callable[[], str], done: Callabl
             return True
         git = _git(store, workspace)
         ready = nested.add(git, store) and nested.leave_out(git, commit_id(wanted))
-        if not ready or run_git([*git, "read-tree", "--reset", "-u", wanted]).returncode:
+        if not ready or failed(run_git([*git, "read-tree", "--reset", "-u", wanted])):
             return False
         done(wanted)
         return True

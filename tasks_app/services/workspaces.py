@@ -1,12 +1,15 @@
 """Workspaces: the folder a team works in. What is kept of its files is in `snapshots`."""
 
+import logging
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import IO, cast
@@ -15,6 +18,7 @@ from django.conf import settings
 
 from tasks_app.domain.errors import Conflict, Invalid
 
+logger = logging.getLogger(__name__)
 GIT_TIMEOUT_S = 120
 ALONE = {
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -34,6 +38,8 @@ FRUGAL = (
 READS_FILES = {"GIT_ALLOW_PROTOCOL": "file"}
 """For a clone of a folder, or what comes from a bundle."""
 SKIPPED = (".git", ".venv", "node_modules", "__pycache__")
+
+_held = threading.local()
 
 
 def root(slug: str) -> Path:
@@ -166,6 +172,22 @@ def in_limits(command: Sequence[str]) -> list[str]:
     return ["/bin/sh", "-c", limit, "sh", command[0], *FRUGAL, *command[1:]]
 
 
+@contextmanager
+def held_by_git(descriptor: int) -> Iterator[None]:
+    """Let every git that this thread starts meanwhile hold an open file, too: a lock on it lasts as long as any of them lives."""
+    before = _held_files()
+    _held.files = (*before, descriptor)
+    try:
+        yield
+    finally:
+        _held.files = before
+
+
+def _held_files() -> tuple[int, ...]:
+    found: tuple[int, ...] = getattr(_held, "files", ())
+    return found
+
+
 def run_git(
     command: list[str],
     *,
@@ -188,11 +210,27 @@ def run_git(
             capture_output=True,
             timeout=timeout_s,
             env={**git_environment(), **(env or {})},
+            pass_fds=_held_files(),
             check=False,
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 127, "", f"it took longer than {timeout_s:g} s")
+    except OSError as error:
         return subprocess.CompletedProcess(command, 127, "", str(error))
     return subprocess.CompletedProcess(command, done.returncode, os.fsdecode(done.stdout), done.stderr.decode(errors="replace"))
+
+
+def failed(done: subprocess.CompletedProcess[str]) -> bool:
+    """Whether git could not do what it must; then the log says why. Not where it is not installed: `doctor` says that."""
+    if done.returncode and has_git():
+        said = " ".join(done.stderr.split())[:400] or f"it ended with {done.returncode}"
+        logger.warning("git failed: %s; %s", said, shlex.join(done.args)[-200:])
+    return done.returncode != 0
+
+
+def why_not() -> str:
+    """Why git could not keep or put back files just now, in words that end a sentence."""
+    return "git could not do it (the log says why)" if has_git() else "git is not installed"
 
 
 def start_of(command: Sequence[str], most: int) -> tuple[str, bool]:
@@ -205,7 +243,12 @@ def start_of(command: Sequence[str], most: int) -> tuple[str, bool]:
     nothing = subprocess.DEVNULL
     try:
         with subprocess.Popen(
-            in_limits(command), stdin=nothing, stdout=subprocess.PIPE, stderr=nothing, env=git_environment()
+            in_limits(command),
+            stdin=nothing,
+            stdout=subprocess.PIPE,
+            stderr=nothing,
+            env=git_environment(),
+            pass_fds=_held_files(),
         ) as process:
             late = threading.Timer(GIT_TIMEOUT_S, process.kill)
             late.start()

@@ -9,7 +9,7 @@ from asgiref.sync import sync_to_async
 
 from tasks_app.execution import ageing
 from tasks_app.models import KeyedRequest, Step
-from tasks_app.services import pruning, snapshots, workspaces
+from tasks_app.services import pruning, snapshot_store, workspaces
 from tests import factories as make
 from tests.factories import ago
 from tests.services.forking import tried
@@ -37,7 +37,7 @@ async def test_without_a_rule_no_worker_looks_at_all():
 @pytest.mark.usefixtures("database_threads")
 async def test_a_worker_prunes_snapshots_with_no_rule_at_all(tmp_path: Path):
     one = await sync_to_async(tried)(tmp_path / "work")
-    store = workspaces.root(one.crew.team.slug) / snapshots.STORE
+    store = workspaces.root(one.crew.team.slug) / snapshot_store.STORE
     os.utime(store / "HEAD", (1, 1))
     looking = asyncio.ensure_future(ageing.look_after_snapshots(every_s=0))
     try:

@@ -7,7 +7,7 @@ from tasks_app.domain.statuses import Reason, StepKind
 from tasks_app.execution import clean_start, dossier, outcome, spec
 from tasks_app.models import Event, Run
 from tasks_app.runners.port import Outcome, OutcomeKind
-from tasks_app.services import runs, snapshots, steps
+from tasks_app.services import runs, snapshots, steps, workspaces
 from tests.services import world
 
 
@@ -141,11 +141,13 @@ def test_of_an_attempt_whose_end_nobody_saw_only_the_files_that_it_named_are_tak
     assert "unknown.txt" in told(again)
 
 
-def test_without_git_it_is_said_that_nothing_was_put_back(crew, work, monkeypatch):
+@pytest.mark.parametrize(("there", "why"), [(False, "git is not installed"), (True, "git could not do it (the log says why)")])
+def test_without_git_it_is_said_that_nothing_was_put_back(crew, work, monkeypatch, there, why):
     first = begun(crew.claim())
     fails(first)
     monkeypatch.setattr(clean_start.snapshots, "take", lambda slug, workspace: "")
-    assert clean_start.BLIND in told(next_attempt(crew, start="clean"))
+    monkeypatch.setattr(workspaces, "has_git", lambda: there)
+    assert clean_start.BLIND.format(why=why) in told(next_attempt(crew, start="clean"))
 
 
 def test_a_completed_attempt_keeps_how_it_left_the_workspace(crew, work):

@@ -3,7 +3,7 @@
 import pytest
 
 from tasks_app.domain.errors import Invalid
-from tasks_app.services import bundles, snapshots, unpacked
+from tasks_app.services import bundles, snapshot_store, unpacked
 from tests.services.test_nested import take
 
 pytestmark = pytest.mark.files
@@ -17,7 +17,7 @@ def read(work, monkeypatch):
     tree = unpacked._Objects.tree
 
     def noted(self, name):
-        found.append(snapshots.in_use("atlas"))
+        found.append(snapshot_store.in_use("atlas"))
         return tree(self, name)
 
     monkeypatch.setattr(unpacked._Objects, "tree", noted)
@@ -86,5 +86,5 @@ def test_sizes_that_are_listed_are_not_asked_for(work, read, monkeypatch):
     asked = unpacked._asked
     names = []
     monkeypatch.setattr(unpacked, "_asked", lambda process, some: names.extend(some) or asked(process, some))
-    unpacked.check_all(snapshots.root("atlas") / snapshots.STORE, SNAPSHOTS)
+    unpacked.check_all(snapshot_store.root("atlas") / snapshot_store.STORE, SNAPSHOTS)
     assert len(names) == len(read) == 3, "the trees, and no file"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks_app.services import differences, nested, snapshots
+from tasks_app.services import differences, nested, snapshot_store, snapshots
 from tasks_app.services.workspaces import run_git
 
 pytestmark = pytest.mark.files
@@ -50,7 +50,7 @@ def take(work):
 
 
 def files(commit):
-    with snapshots.store_of("atlas") as store:
+    with snapshot_store.store_of("atlas") as store:
         return run_git(["git", f"--git-dir={store}", "ls-tree", "-r", commit]).stdout
 
 
@@ -111,7 +111,7 @@ def test_no_command_of_a_repository_inside_is_run(work, mark, commit):
 def test_none_is_run_where_the_index_knows_the_repository_from_before(work, mark):
     """As older versions left it: a gitlink in the index, and in a snapshot."""
     repository(work / "inner")
-    with snapshots.store_of("atlas") as store:
+    with snapshot_store.store_of("atlas") as store:
         ours = snapshots._git(store, work)
         run_git([*ours, "add", "-A"])
         tree = run_git([*ours, "write-tree"]).stdout.strip()
@@ -187,7 +187,7 @@ def test_an_empty_repository_does_not_keep_the_files_from_being_kept(work):
 def test_names_that_no_line_holds_are_names_too(work):
     for name in ("a\nb", "ü 漢", '"quoted"', "-rf", ":(glob)x"):
         repository(work / name, commit=name != "-rf")
-    with snapshots.store_of("atlas") as store:
+    with snapshot_store.store_of("atlas") as store:
         listed = run_git(["git", f"--git-dir={store}", "ls-tree", "-r", "-z", "--name-only", take(work)]).stdout
     assert set(listed.split("\0")) - {""} == {"a.py", "a\nb/f", "ü 漢/f", '"quoted"/f', "-rf/f", ":(glob)x/f"}
 
@@ -242,7 +242,7 @@ def test_a_snapshot_that_took_too_long_does_not_keep_the_next_from_being_taken(w
 
     def killed(command, **more):
         if "add" in command:
-            (snapshots.root("atlas") / snapshots.STORE / "index.lock").write_text("")
+            (snapshot_store.root("atlas") / snapshot_store.STORE / "index.lock").write_text("")
             return subprocess.CompletedProcess(command, 127, "", "timed out")
         return run_git(command, **more)
 

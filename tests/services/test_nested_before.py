@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tasks_app.services import last_snapshot, nested, snapshots
+from tasks_app.services import last_snapshot, nested, snapshot_store, snapshots
 from tasks_app.services.workspaces import run_git
 from tests.services.test_nested import EVIL, files, mark, names, repository, take
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.files
 
 def take_as_before(work):
     """A snapshot as older versions took it, and what they remembered of it."""
-    with snapshots.store_of("atlas") as store:
+    with snapshot_store.store_of("atlas") as store:
         git = snapshots._git(store, work)
         assert run_git([*git, "add", "-A", "--", "."]).returncode == 0
         tree = snapshots._write_tree(git)
@@ -131,6 +131,6 @@ def test_what_an_older_version_remembers_does_not_let_git_enter_the_repository(w
     assert not mark.exists()
     assert new != old
     assert names(new) == ["a.py", "inner/f"]
-    with snapshots.store_of("atlas") as store:
+    with snapshot_store.store_of("atlas") as store:
         last_snapshot.forget(store)
         assert not list(store.glob("last-snapshot*"))

@@ -11,7 +11,7 @@ from tasks_app.domain.errors import Conflict
 from tasks_app.domain.statuses import TaskStatus
 from tasks_app.execution import clean_start
 from tasks_app.models import Run, Step, Task
-from tasks_app.services import actions, bundles, checkpoints, forks, pruning, retention, rewinds, snapshots
+from tasks_app.services import actions, bundles, checkpoints, forks, pruning, retention, rewinds, snapshot_store, snapshots
 from tasks_app.services.retention import Rules
 from tests.factories import ago
 from tests.services import world
@@ -151,7 +151,7 @@ def test_a_team_is_looked_at_once_a_day_and_when_nobody_works_there(one: Tried) 
     slug = one.crew.team.slug
     assert pruning.sweep() is None, "its store is new"
     long_ago = time.time() - 2 * pruning.DAY_S
-    os.utime(Path(pruning.root(slug)) / snapshots.STORE / "HEAD", (long_ago, long_ago))
+    os.utime(Path(pruning.root(slug)) / snapshot_store.STORE / "HEAD", (long_ago, long_ago))
     run = one.crew.claim()
     assert pruning.sweep() is None, "an attempt is open"
     Run.objects.filter(pk=run.id).update(status="failed")

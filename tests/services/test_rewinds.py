@@ -12,7 +12,7 @@ from django.db import OperationalError
 from tasks_app.domain.errors import Conflict, Invalid, NotFound, Stale
 from tasks_app.models import Event, Run, Step, Task, Team
 from tasks_app.selectors import shown
-from tasks_app.services import actions, context, forks, restores, rewinds, runs, scheduling, snapshots, steps
+from tasks_app.services import actions, context, forks, restores, rewinds, runs, scheduling, snapshot_store, snapshots, steps
 from tests.services import world
 from tests.services.forking import Tried, tried
 
@@ -247,7 +247,7 @@ def test_a_commit_that_is_done_stays_done_though_its_answer_was_lost(
 
 def test_the_sweep_does_not_wait_for_git_that_is_at_work(one: Tried) -> None:
     Team.objects.update(workspace_due="0" * 40)
-    with snapshots.store_of(one.crew.team.slug):
+    with snapshot_store.store_of(one.crew.team.slug):
         assert restores.finish_due() == 0
 
 

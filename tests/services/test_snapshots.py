@@ -9,7 +9,7 @@ import pytest
 
 from tasks_app.domain.text import clean
 from tasks_app.execution import clean_start
-from tasks_app.services import differences, last_snapshot, nested, pruning, snapshots
+from tasks_app.services import differences, last_snapshot, nested, pruning, snapshot_store, snapshots
 from tasks_app.services.workspaces import run_git
 from tests.services import world
 
@@ -134,7 +134,7 @@ def test_one_that_could_not_be_named_is_none_and_the_next_is_made_anew(work, mon
 
 def test_what_was_half_written_when_it_was_killed_is_as_if_it_were_not_there(work):
     take(work)
-    mark = Path(snapshots.root("atlas"), snapshots.STORE, last_snapshot.NAME)
+    mark = Path(snapshot_store.root("atlas"), snapshot_store.STORE, last_snapshot.NAME)
     for half in ("", "0123", mark.read_text()[:-4]):
         mark.write_text(half)
         assert snapshots.holds("atlas", take(work))
