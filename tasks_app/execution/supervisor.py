@@ -16,7 +16,7 @@ from django.db import connection
 
 from tasks_app import wake
 from tasks_app.domain.leases import FENCE_OFF_S, HEARTBEAT_S, RENUDGE_S
-from tasks_app.execution import admission, ageing, backing, db, drive, oncall, rest, scratch
+from tasks_app.execution import admission, ageing, backing, db, drive, files_due, oncall, rest, scratch
 from tasks_app.execution.claimer import Claimer
 from tasks_app.execution.environment import key_source
 from tasks_app.execution.outcome import Here
@@ -74,7 +74,7 @@ class Supervisor:
         asyncio.set_event_loop(self._loop)
         ours = (self._beat(), self._fence_off(), self._sweep(), self._watch(), self._tell(), self._listen())
         own = (rest.look_after(lambda: (len(self._places), self._ever)), drive.load_runners())
-        for work in (*ours, *own, *ageing.works(), backing.look_after()):
+        for work in (*ours, *own, *ageing.works(), backing.look_after(), files_due.look_after()):
             self._standing.append(self._begin(work))
         self._loop.run_forever()
 

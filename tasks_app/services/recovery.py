@@ -25,7 +25,6 @@ from tasks_app.services import (
     expiry,
     handing,
     keys,
-    restores,
     runs,
     scheduling,
     usage,
@@ -174,12 +173,11 @@ def tick_all() -> None:
 
 
 def sweep() -> list[str]:
-    """Everything that must not depend on a hint, once; returns due runs that could not be nudged."""
+    """What must not depend on a hint, once; returns due runs that could not be nudged. Nothing here waits for git."""
     take_back_expired()
     expiry.expire_due()
     handing.hand_on_late()
     context.expire_due()
-    restores.finish_due()
     close_stalls()
     open_stalls()
     tick_all()

@@ -1,7 +1,7 @@
 """Restores: a team, or one of its tasks, goes back to a checkpoint. All rows change in one transaction, then the files.
 
 What is still owed to the files (`Team.workspace_due`) is stored with the rows, and nothing starts before they are put back: so a
-restore that is cut off at any moment is finished by the sweep.
+restore that is cut off at any moment is finished by a worker.
 """
 
 import logging
@@ -241,6 +241,11 @@ def _due(team_id: int) -> str:
 
 def _done(team_id: int, snapshot: str) -> None:
     Team.objects.filter(pk=team_id, workspace_due=snapshot).update(workspace_due="")
+
+
+def any_due() -> bool:
+    """Whether files are owed to any team."""
+    return Team.objects.exclude(workspace_due="").exists()
 
 
 def finish_due() -> int:

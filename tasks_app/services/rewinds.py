@@ -123,7 +123,7 @@ def gone_back(team: Team, target: str, *, seen: str = "") -> Iterator[Moved]:
     """Put the files back to a snapshot, then let the caller commit what belongs to it. Raises `Conflict`, `Stale`.
 
     Git works outside any transaction. Meanwhile nothing of the team starts, for the files are owed the state that they had
-    (`Team.workspace_due`): where this is cut off, the sweep puts them back to it, and where the caller raises, this does.
+    (`Team.workspace_due`): where this is cut off, a worker puts them back to it, and where the caller raises, this does.
     """
     with snapshot_store.store_of(team.slug):
         before = _reserve(team)
@@ -151,7 +151,7 @@ def _reserve(team: Team) -> str:
 
 
 def _as_before(team: Team, before: str) -> None:
-    """Nothing has happened: the files as they were, the team free. What fails here is left to the sweep.
+    """Nothing has happened: the files as they were, the team free. What fails here is left to a worker.
 
     Where the team owes nothing any more, the caller's commit is done and only its answer was lost: the files stay. Asked under
     the lock, for which a commit that is still under way is waited for.

@@ -4,12 +4,13 @@ import subprocess
 import sys
 import threading
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
-from tasks_app.execution import supervisor
-from tasks_app.models import Decision, Run, Step, Worker
-from tasks_app.services import actions, decisions, recovery, runs, workers
+from tasks_app.execution import files_due, supervisor
+from tasks_app.models import Decision, Run, Step, Team, Worker
+from tasks_app.services import actions, decisions, recovery, runs, snapshots, workers
 from tests.execution.lives import Scripted, reports
 from tests.execution.workers import living, nudged, plays, waits
 from tests.hooks import listening
@@ -26,6 +27,38 @@ def test_a_nudge_is_driven_to_the_end_and_a_second_one_changes_nothing(worker, c
     assert (Run.objects.get().status, Run.objects.get().worker) == ("completed", worker.name)
     worker.run(run_id)
     assert len(Scripted.specs) == 1
+
+
+def test_files_that_git_takes_long_to_put_back_hold_up_no_lost_run(quick, crew, monkeypatch):
+    monkeypatch.setattr(supervisor, "SWEEP_S", 0.05)
+    monkeypatch.setattr(files_due, "LOOK_S", 0.05)
+    began, over = threading.Event(), threading.Event()
+
+    def slow(*_, **__):
+        began.set()
+        return over.wait(30)
+
+    monkeypatch.setattr(snapshots, "put_back", slow)
+    Team.objects.filter(pk=world.make().team.pk).update(workspace_due="a" * 40)
+    held = crew.claim()
+    with living():
+        try:
+            assert began.wait(10)
+            world.expire_lease(held.id)
+            until(lambda: Run.objects.get(pk=held.id).status == "pending", patience_s=10)
+        finally:
+            over.set()
+
+
+def test_files_that_are_owed_are_put_back(quick, crew, monkeypatch):
+    monkeypatch.setattr(files_due, "LOOK_S", 0.05)
+    file = Path(crew.team.workspace) / "a.py"
+    file.write_text("1")
+    Team.objects.update(workspace_due=snapshots.take(crew.team.slug, crew.team.workspace))
+    file.write_text("2")
+    with living():
+        until(lambda: not Team.objects.get().workspace_due)
+    assert file.read_text() == "1"
 
 
 def test_its_heart_keeps_the_lease_and_brings_the_stop(worker, crew):
