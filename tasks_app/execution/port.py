@@ -136,7 +136,7 @@ class RunPort:
             self.leave_for(Reason.BUDGET)
             return
         if reading.level is Level.CHECKPOINT:
-            await db.call(
+            await db.call_aside(
                 checkpoints.save,
                 self.held.team_id,
                 name=f"budget {share}",
@@ -161,7 +161,8 @@ class RunPort:
         try:
             caller = await proving.caller_with_proofs(self, name, arguments, tool_use_id)
             self._must_hold()
-            return await db.call(registry.call, name, caller, arguments, tool_use_id)
+            call = db.call_aside if registry.freezes(name) else db.call
+            return await call(registry.call, name, caller, arguments, tool_use_id)
         except LeaseLost:
             self.direct(Directive.LOST)
             raise

@@ -24,6 +24,12 @@ def specs(*, lead: bool = False) -> tuple[ToolSpec, ...]:
     return tuple(tool.spec() for tool in TOOLS.values() if lead or not tool.lead)
 
 
+def freezes(name: str) -> bool:
+    """Whether a call of this tool waits for git."""
+    tool = TOOLS.get(name)
+    return tool is not None and tool.freezes
+
+
 def call(name: str, caller: Caller, arguments: Mapping[str, Any], tool_use_id: str = "") -> tuple[str, bool]:
     """Run a tool; returns (text, is_error). Only `LeaseLost` is raised: the run is not this caller's any more.
 
