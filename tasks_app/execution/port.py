@@ -135,17 +135,24 @@ class RunPort:
         if reading.level is Level.USED_UP:
             self.leave_for(Reason.BUDGET)
             return
+        self._notes.append(reading.words)
         if reading.level is Level.CHECKPOINT:
+            await self._save(f"budget {share}")
+
+    async def _save(self, name: str) -> None:
+        """Save a checkpoint of the brake's own. One that cannot be saved is logged and stops nobody, as at boundaries."""
+        try:
             await db.call_aside(
                 checkpoints.save,
                 self.held.team_id,
-                name=f"budget {share}",
+                name=name,
                 by="system",
                 run_id=self.held.id,
                 automatic=True,
                 idempotency_key=uuid.uuid4().hex,
             )
-        self._notes.append(reading.words)
+        except Exception:
+            logger.exception("run %s: no checkpoint at “%s”", self.held.id, name)
 
     def note(self, words: str) -> None:
         """Tell the agent with its next step; "" tells it nothing."""
