@@ -30,17 +30,13 @@ from tasks_app.runners.claude.emitter import Emitter
 from tasks_app.runners.claude.launcher import Launch
 from tasks_app.runners.claude.limits import Limits
 from tasks_app.runners.claude.mirror import Mirror
+from tasks_app.runners.claude.orders import ENDINGS, unless_ordered
 from tasks_app.runners.claude.permissions import Gate
 from tasks_app.runners.claude.replies import Replies
 from tasks_app.runners.claude.translate import Translator
 from tasks_app.runners.claude.turns import Turns, Whose
 from tasks_app.runners.port import Directive, Outcome, OutcomeKind, Port, RunSpec, StepDraft
 
-ENDINGS = {
-    Directive.STOP: Outcome(OutcomeKind.STOPPED, Reason.STOPPED, "A person stopped the run."),
-    Directive.LEAVE: Outcome(OutcomeKind.PARKED, Reason.INTERRUPTED, "The worker left; the run goes on elsewhere."),
-    Directive.LOST: Outcome(OutcomeKind.LOST, Reason.WORKER_LOST, "The run belongs to another worker now."),
-}
 PARKED = Outcome(OutcomeKind.PARKED, Reason.PARKED, "The run waits for a decision of the lead.")
 API_REASONS = TRANSIENT | {Reason.AUTH}
 BACKGROUND_ENDED = "Background commands were still running; they are ended with the run."
@@ -66,6 +62,7 @@ class Conversation:
     process: str  # its name for cost and usage: run id, fence and a counter
     heard: ending.Heard = field(default_factory=ending.Heard)
     turns: Turns = field(default_factory=Turns)
+    watch: asyncio.Task[Directive] = field(init=False)  # ends with an order of the system
     last: Outcome | None = None  # what the last result of ours meant
     connecting: asyncio.Task[None] | None = None
     reader: asyncio.Task[None] | None = None
@@ -99,12 +96,11 @@ class Conversation:
 
     async def hold(self, prompt: str) -> Outcome:
         """Start the process, give it the prompt, and return what came of it."""
-        watch = asyncio.create_task(self.port.directive_changed())
+        watch = self.watch = asyncio.create_task(self.port.directive_changed())
         watch.add_done_callback(lambda _: self.woken.set())
         try:
-            if not await self._connected(watch):
+            if not (await self._connected(watch) and await self._say(prompt, "crewdesk")):
                 return ENDINGS[watch.result()]
-            await self._say(prompt, "crewdesk")
             self._look_out()
             self.reader = asyncio.create_task(self._read())
             self.reader.add_done_callback(lambda _: self.woken.set())
@@ -224,13 +220,16 @@ class Conversation:
 
     # -- speaking
 
-    async def _say(self, text: str, source: str) -> None:
-        """Send one prompt, with an id by which its result is known."""
+    async def _say(self, text: str, source: str) -> bool:
+        """Send one prompt, with an id by which its result is known; False where an order came while its files were kept."""
+        files = await unless_ordered(self.watch, self.port.keep_files())
+        if files is None:
+            return False
         name = str(uuid.uuid4())
         said = kept(text)
         self.turns.sent(name)
         self.heard = ending.Heard(resets_at=self.heard.resets_at)
-        where = {"uuid": name, "files": await self.port.keep_files()}
+        where = {"uuid": name, "files": files}
         self.emitter.add([StepDraft(StepKind.PROMPT, said.text, {"from": source, **where, **said.facts})])
 
         async def message() -> AsyncIterator[dict[str, Any]]:
@@ -238,6 +237,7 @@ class Conversation:
             yield {"type": "user", "uuid": name, "message": content, "parent_tool_use_id": None}
 
         await self.client.query(message())
+        return True
 
     async def _deliver_notes(self, before: str = "") -> bool:
         """Give the idle agent what is due for it as its next turn, with words `before` it; whether there was anything."""

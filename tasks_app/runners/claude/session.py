@@ -13,9 +13,10 @@ from claude_agent_sdk import project_key_for_directory
 from tasks_app.domain.errors import Conflict, DomainError, LeaseLost
 from tasks_app.domain.statuses import Reason
 from tasks_app.runners.claude import ending, launcher, processes, stream
-from tasks_app.runners.claude.conversation import ENDINGS, Broken, Conversation
+from tasks_app.runners.claude.conversation import Broken, Conversation
 from tasks_app.runners.claude.limits import Limits
 from tasks_app.runners.claude.options import Start
+from tasks_app.runners.claude.orders import ENDINGS
 from tasks_app.runners.port import Directive, Outcome, OutcomeKind, Port, RunSpec
 
 log = logging.getLogger(__name__)
