@@ -53,7 +53,10 @@ def _aged(run: Any, attempts: Sequence[Any]) -> str:
 
 
 def _look(found: Changes, attempt: Any, following: Any, now: str, workspace: str) -> None:
-    """Add what one attempt changed. Without its last snapshot all until the next attempt may be its own, or not."""
+    """Add what one attempt changed. Without its last snapshot all until the next attempt may be its own, or not.
+
+    Where it ran no command, what it did not name is somebody else's: of another task, or of a person.
+    """
     slug, end = attempt.team.slug, str(attempt.dossier.get(snapshots.END) or "")
     after = following.workspace_commit if following else now
     files = differences.differing(slug, attempt.workspace_commit, end or after)
@@ -65,7 +68,7 @@ def _look(found: Changes, attempt: Any, following: Any, now: str, workspace: str
         found.not_ours |= snapshots.within(workspace, reading.files_written(other.pk))
     if any(reading.ran_commands(other) for other in others):
         found.not_ours |= files - named if end else files
-    elif not end:
+    elif not (end and reading.ran_commands(attempt)):
         found.not_ours |= files - named
 
 

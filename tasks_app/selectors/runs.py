@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from pathlib import PurePosixPath
 from typing import Any
 
 from django.db.models import Max, Q
@@ -19,6 +20,8 @@ from tasks_app.selectors.conversations import Conversation
 
 LATEST_CALLS = 20
 WRITERS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
+COMMANDS = ("Bash", "PowerShell", "Monitor", "Skill", "SlashCommand")
+"""Tools that run commands: a skill and a slash command may begin with some."""
 DID = tuple(kind.value for kind in (StepKind.SAID, StepKind.THOUGHT, StepKind.TOOL_CALL, StepKind.TOOL_RESULT, StepKind.SUBTASK))
 """Steps of the agent's own: what it was told, and what Claude Code or Crewdesk noted, is none."""
 LINE = 320
@@ -180,12 +183,18 @@ def attempts_let_go(run: Run) -> list[int]:
 
 
 def beside(attempt: Run, *, until: datetime | None) -> list[Run]:
-    """Return the runs of other tasks that were under way in the same workspace between its start and `until` (None: now)."""
-    others = Run.objects.filter(team_id=attempt.team_id, started_at__isnull=False).exclude(task_id=attempt.task_id)
+    """Return the runs of other tasks, of any team, that worked on the same files between its start and `until` (None: now)."""
+    others = Run.objects.filter(in_workspace(attempt.team.workspace), started_at__isnull=False).exclude(task_id=attempt.task_id)
     others = others.filter(Q(ended_at__isnull=True) | Q(ended_at__gt=attempt.started_at or attempt.created_at))
     return list(others.filter(started_at__lt=until) if until else others)
 
 
+def in_workspace(workspace: str) -> Q:
+    """What runs are filtered by to find those whose team works in this folder, in one inside it, or in one that it lies in."""
+    above = [str(folder) for folder in PurePosixPath(workspace).parents]
+    return Q(team__workspace__in=[workspace, *above]) | Q(team__workspace__startswith=f"{workspace}/")
+
+
 def ran_commands(run: Run) -> bool:
     """Whether it ran commands, or had its criteria checked by some: these may have changed any file."""
-    return bool(run.proofs) or Step.objects.filter(run=run, kind=StepKind.TOOL_CALL.value, data__tool="Bash").exists()
+    return bool(run.proofs) or Step.objects.filter(run=run, kind=StepKind.TOOL_CALL.value, data__tool__in=COMMANDS).exists()

@@ -12,6 +12,7 @@ from tasks_app.domain.events import EventKind
 from tasks_app.domain.statuses import StepKind
 from tasks_app.domain.text import clean
 from tasks_app.models import Event, Run, Step, Team
+from tasks_app.selectors import runs as reading
 from tasks_app.services import differences, events, idempotency, keys, runs, snapshot_store, snapshots, workspaces
 
 NONE_KEPT = (
@@ -169,7 +170,9 @@ def must_be_free(team_id: int) -> None:
     team = events.lock(team_id)
     if team.workspace_due:
         raise Conflict("The files of this team are being put back at this moment. Try again when that is done.")
-    at_work = Run.objects.filter(team__workspace=team.workspace, status__in=runs.OPEN).select_related("task", "agent").first()
+    at_work = (
+        Run.objects.filter(reading.in_workspace(team.workspace), status__in=runs.OPEN).select_related("task", "agent").first()
+    )
     if at_work is not None:
         who = f"{at_work.agent.name} is on {at_work.task.label} (attempt {at_work.attempt})"
         raise Conflict(f"{who} in this workspace. Stop that attempt, or wait until it has ended, then put the files back.")

@@ -67,6 +67,7 @@ def test_every_attempt_since_the_first_is_taken_back_with_what_its_commands_made
     second = next_attempt(crew, start="last")
     assert (work / "made-by-command.txt").exists(), "it goes on from the last attempt's state"
     writes(second, work / "second.py", "2\n")
+    calls(second, "Bash", command="rm old.py")
     (work / "old.py").unlink()
     fails(second)
     third = next_attempt(crew, start="clean")
@@ -97,11 +98,54 @@ def test_what_another_task_did_meanwhile_stays_and_what_cannot_be_told_apart_is_
 def test_beside_a_task_that_ran_no_commands_all_else_is_known_to_be_the_attempts_own(crew, work):
     first, other = begun(crew.claim()), begun(crew.claim(1, 1))
     writes(other, work / "theirs.py", "2\n")
+    calls(first, "Bash", command="make")
     (work / "by-command.txt").write_text("x")
     fails(first)
     next_attempt(crew, start="clean")
     assert not (work / "by-command.txt").exists()
     assert (work / "theirs.py").exists()
+
+
+@pytest.mark.parametrize("folder", [".", "inside", ".."])
+def test_what_another_team_did_meanwhile_in_the_same_folder_in_one_inside_or_around_it_stays(crew, work, folder):
+    other = world.make(titles=("Elsewhere",))
+    world.workspace(other.team, (work / folder).resolve())
+    first, theirs = begun(crew.claim()), begun(other.claim())
+    writes(first, work / "mine.py", "1\n")
+    calls(first, "Bash", command="make")
+    (work / "inside").mkdir(exist_ok=True)
+    for name in ("old.py", "inside/theirs.py"):
+        writes(theirs, work / name, "of another team\n")
+    fails(first)
+    again = next_attempt(crew, start="clean")
+    assert (work / "old.py").read_text() == (work / "inside/theirs.py").read_text() == "of another team\n"
+    assert not (work / "mine.py").exists()
+    assert "Not put back, because somebody else changed it too, or it cannot be told who did: inside/theirs.py, old.py" in told(
+        again
+    )
+
+
+def test_the_commands_of_another_team_make_it_unknown_whose_a_file_is(crew, work):
+    other = world.make(titles=("Elsewhere",))
+    world.workspace(other.team, work)
+    first, theirs = begun(crew.claim()), begun(other.claim())
+    for held in (first, theirs):
+        calls(held, "Bash", command="make")
+    (work / "whose.txt").write_text("x")
+    fails(first)
+    assert "cannot be told who did: whose.txt." in told(next_attempt(crew, start="clean"))
+    assert (work / "whose.txt").exists()
+
+
+def test_what_a_person_writes_beside_an_attempt_that_ran_no_command_stays(crew, work):
+    first = begun(crew.claim())
+    writes(first, work / "mine.py", "1\n")
+    (work / "lead.md").write_text("written by the lead meanwhile\n")
+    fails(first)
+    again = next_attempt(crew, start="clean")
+    assert (work / "lead.md").exists()
+    assert not (work / "mine.py").exists()
+    assert "cannot be told who did: lead.md." in told(again)
 
 
 def test_what_somebody_changed_after_the_attempt_had_ended_stays(crew, work):

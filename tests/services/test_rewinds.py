@@ -127,6 +127,17 @@ def test_it_is_refused_while_an_attempt_is_open_there_and_says_who(one: Tried) -
     assert files(one) == AFTER
 
 
+@pytest.mark.parametrize("folder", [".", "sub", ".."])
+def test_it_is_refused_while_another_team_works_there_inside_it_or_around_it(one: Tried, folder: str) -> None:
+    other = world.make(role="tester")
+    world.workspace(other.team, (one.folder / folder).resolve())
+    held = other.claim()
+    with pytest.raises(Conflict, match=r"tester-1 is on T-1 \(attempt 1\) in this workspace"):
+        rewinds.rewind(one.run.pk, at=1, actor=ME)
+    Run.objects.filter(pk=held.id).update(status="failed")
+    rewinds.rewind(one.run.pk, at=1, actor=ME)
+
+
 def test_only_prompts_have_files_and_only_where_they_were_kept(one: Tried) -> None:
     with pytest.raises(Invalid, match="Step 5 is no prompt"):
         rewinds.rewind(one.run.pk, at=5, actor=ME)
