@@ -4,21 +4,28 @@ from typing import Any
 
 from tasks_app.domain.statuses import Reason
 from tasks_app.execution import clean_start
+from tasks_app.selectors import runs as reading
 from tasks_app.services import beginnings, differences, dossiers, runs, snapshots
 
 
 def make(run: Any, *, reason: Reason, error: str) -> dict[str, Any]:
     """Return what is known of a run that a worker has (`services/dossiers`), with the snapshot of the files and their diff."""
-    now = snapshots.take(run.team.slug, run.team.workspace)
-    diff = differences.diff(run.team.slug, run.workspace_commit, now)
-    return dossiers.of(run, reason=reason, error=error) | {snapshots.END: now, "diff": diff}
+    return dossiers.of(run, reason=reason, error=error) | _files(run)
 
 
 def of_completed(run: Any) -> dict[str, Any]:
     """Return what is kept of a completed attempt: what it changed, and the files as it left them, in case it is opened again."""
-    now = snapshots.take(run.team.slug, run.team.workspace)
-    diff = differences.diff(run.team.slug, run.workspace_commit, now)
-    return {"attempt": run.attempt, "diff": diff, snapshots.END: now}
+    return {"attempt": run.attempt} | _files(run)
+
+
+def _files(run: Any) -> dict[str, Any]:
+    """The snapshot of the files now, and what is different since the attempt began, but for what only others wrote meanwhile."""
+    slug, workspace = run.team.slug, run.team.workspace
+    now = snapshots.take(slug, workspace)
+    diff = differences.diff(slug, run.workspace_commit, now)
+    if diff["files"] and (others := snapshots.within(workspace, reading.written_beside(run))):
+        diff = differences.diff(slug, run.workspace_commit, now, without=others)
+    return {"diff": diff, snapshots.END: now}
 
 
 def keep_files(run_id: str) -> str:

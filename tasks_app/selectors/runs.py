@@ -153,6 +153,16 @@ def files_written(run_id: str) -> list[str]:
     return list(dict.fromkeys(name for name in names if name))
 
 
+def written_beside(attempt: Run) -> list[str]:
+    """Return the files that runs of other tasks named meanwhile, and the attempt did not."""
+    others = beside(attempt, until=None)
+    if not others:
+        return []
+    calls = Step.objects.filter(run__in=others, kind=StepKind.TOOL_CALL.value, data__tool__in=WRITERS).order_by("pk")
+    names = {_file_of(data) for data in calls.values_list("data", flat=True)}
+    return sorted(names - {"", *files_written(attempt.pk)})
+
+
 def _file_of(data: dict[str, Any]) -> str:
     """The file a call names; of a large call only the beginning of its JSON is kept."""
     given = data.get("input") or {}
