@@ -1,7 +1,7 @@
 """The claimer: runs that are to be claimed while a claim is under way are claimed together by the next."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 
 from tasks_app.execution import db
@@ -14,15 +14,22 @@ class Claimer:
 
     What else is due is taken along, in the places of named runs that are not to be had and while `room()` says that there are
     more: these are `reserved` until `over()` is called.
-    `begin` is told of each run that was taken along.
+    `begin` is told of each run that was taken along; not of one that is `here()`, for an earlier life of it is still being ended.
     """
 
     def __init__(
-        self, *, worker: str, host: str, room: Callable[[], int], begin: Callable[[Held], None], over: Callable[[], None]
+        self,
+        *,
+        worker: str,
+        host: str,
+        room: Callable[[], int],
+        here: Callable[[], Collection[str]],
+        begin: Callable[[Held], None],
+        over: Callable[[], None],
     ) -> None:
         self.reserved = 0  # places that the claim under way may take
         self._worker, self._host = worker, host
-        self._room, self._begin, self._over = room, begin, over
+        self._room, self._runs_here, self._begin, self._over = room, here, begin, over
         self._asked: dict[str, asyncio.Future[Held | None]] = {}
         self._work: asyncio.Task[None] | None = None
 
@@ -46,7 +53,8 @@ class Claimer:
         failed: Exception | None = None
         self.reserved = self._room()
         try:
-            got = await db.call(claims.claim_all, list(asked), worker=self._worker, host=self._host, more=self.reserved, tried={})
+            who, apart = {"worker": self._worker, "host": self._host}, self._runs_here()
+            got = await db.call(claims.claim_all, list(asked), **who, more=self.reserved, apart=apart, tried={})
             held = {each.id: each for each in got}
         except Exception as error:
             failed = error

@@ -44,7 +44,9 @@ class Supervisor:
         self._ports: dict[str, RunPort] = {}
         self._places: dict[object, str] = {}  # each place that is taken, and the run: being claimed, or driven
         self._ever = 0  # how many runs have taken a place
-        self._claimer = Claimer(worker=self.name, host=self.host, room=self.room, begin=self._take_along, over=self._free)
+        self._claimer = Claimer(
+            worker=self.name, host=self.host, room=self.room, here=self._runs, begin=self._take_along, over=self._free
+        )
         self._here = Here(self.name, self.host, has_room=lambda: self._fitting() > 0)
         self._recorder = Recorder()
         self._freed = asyncio.Event()
@@ -96,6 +98,10 @@ class Supervisor:
         """
         return max(0, min(self.slots - len(self._places), self._fitting()) - self._claimer.reserved)
 
+    def _runs(self) -> set[str]:
+        """The runs that take a place."""
+        return set(self._places.values())
+
     def _fitting(self) -> int:
         return 0 if self._leaving else admission.fitting()
 
@@ -115,7 +121,7 @@ class Supervisor:
 
     async def _run(self, run_id: str) -> None:
         """Claim and drive it, if there is a place."""
-        if run_id not in self._places.values() and self.room():
+        if run_id not in self._runs() and self.room():
             await self._keep_place(self._take_place(run_id), None)
 
     def _take_along(self, held: Held) -> None:
@@ -152,7 +158,8 @@ class Supervisor:
                 port.direct(Directive.LEAVE)
             return await drive.drive(held, port, self._here)
         finally:
-            self._ports.pop(held.id, None)
+            if self._ports.get(held.id) is port:
+                del self._ports[held.id]
 
     async def _beat(self) -> None:
         """The heartbeat's answer is also how a stop or a lost lease arrives.

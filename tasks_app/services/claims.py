@@ -1,7 +1,7 @@
 """Claims: which worker has a run. Sole writer of fence and lease at its start; one winner, whoever comes at the same moment."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from math import ceil
 
@@ -31,13 +31,20 @@ def claim(run_id: str, *, worker: str, host: str) -> Held | None:
 
 
 def claim_all(
-    run_ids: Sequence[str], *, worker: str, host: str, more: int | None = None, tried: dict[str, Held] | None = None
+    run_ids: Sequence[str],
+    *,
+    worker: str,
+    host: str,
+    more: int | None = None,
+    apart: Collection[str] = (),
+    tried: dict[str, Held] | None = None,
 ) -> list[Held]:
     """`claim` of many runs, one transaction and one UPDATE per team; returns those it got.
 
     The team's caps are counted under its lock, so two workers never start one run too many: those named first come first.
     `more`: places besides those of the named runs. In these, and in those of named runs that are not to be had, what else is due
     in their teams is taken along, no more than this worker's share of the work. None: only the named.
+    `apart`: runs that are not taken along.
     `tried`: what earlier tries of this call have claimed; those commits that are done count, whether or not they were answered.
     """
     tried = {} if tried is None else tried
@@ -47,7 +54,7 @@ def claim_all(
     wanted = [run_id for run_id in dict.fromkeys(run_ids) if run_id not in mine]
     for team_id, ids in _by_team(wanted, along=left is not None).items():
         with transaction.atomic():
-            claimed = _claim(team_id, ids, worker=worker, host=host, more=left)
+            claimed = _claim(team_id, ids, worker=worker, host=host, more=left, apart=apart)
             tried.update({held.id: held for held in claimed})
         left = None if left is None else left + len(ids) - len(claimed)
         won += claimed
@@ -106,12 +113,14 @@ def hand_on(run_id: str) -> bool:
     return not due.exists() or wake.nudge(run_id)
 
 
-def _claim(team_id: int, run_ids: list[str], *, worker: str, host: str, more: int | None) -> list[Held]:
+def _claim(
+    team_id: int, run_ids: list[str], *, worker: str, host: str, more: int | None, apart: Collection[str] = ()
+) -> list[Held]:
     try:
         team = events.lock(team_id)
     except NotFound:
         return []
-    fences = _to_be_had(team, run_ids, worker=worker, more=more)
+    fences = _to_be_had(team, run_ids, worker=worker, more=more, apart=apart)
     if not fences:
         return []
     Run.objects.filter(pk__in=fences, status__in=START_RUN.sources, due_at__lte=DatabaseNow()).update(
@@ -136,7 +145,7 @@ def _claim(team_id: int, run_ids: list[str], *, worker: str, host: str, more: in
     return [Held(run.pk, run.fence, run.team_id, run.task_id, run.agent_id) for run in won]
 
 
-def _to_be_had(team: Team, run_ids: list[str], *, worker: str, more: int | None) -> dict[str, int]:
+def _to_be_had(team: Team, run_ids: list[str], *, worker: str, more: int | None, apart: Collection[str]) -> dict[str, int]:
     """Return the runs that may start within the team's cap, with their fences: in the order they were named, then others."""
     if team.status != TeamStatus.ACTIVE.value:
         return {}
@@ -145,7 +154,7 @@ def _to_be_had(team: Team, run_ids: list[str], *, worker: str, more: int | None)
     ).order_by("due_at", "pk")
     found = {pk: (fence, kind) for pk, fence, kind in due.values_list("pk", "fence", "task__type")}
     named = [run_id for run_id in run_ids if run_id in found]
-    others = [run_id for run_id in found if run_id not in named]
+    others = [run_id for run_id in found if run_id not in named and run_id not in apart]
     if more is not None and more < 0:  # an earlier try has taken others along into places that the named ones were to have
         named = named[: max(0, len(run_ids) + more)]
     most = 0 if more is None else more + len(run_ids) - len(named)

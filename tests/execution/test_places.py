@@ -7,10 +7,11 @@ import pytest
 
 from tasks_app.execution import supervisor
 from tasks_app.models import Run, Step, Task, Team, Worker
+from tasks_app.runners.port import Directive
 from tasks_app.services import actions, claims, runs, tasks
 from tests import factories
 from tests.execution.lives import reports
-from tests.execution.workers import nudged, plays, waits
+from tests.execution.workers import CAME_BACK, nudged, plays, waits
 from tests.services import world
 from tests.services_fixtures import until
 
@@ -181,3 +182,39 @@ def test_one_nudge_takes_along_what_else_is_due_as_far_as_there_are_places(worke
     worker.leave().result(20)
     thread.join(20)
     assert set(Run.objects.values_list("status", flat=True)) == {"pending"}
+
+
+def test_a_run_is_not_taken_along_while_an_earlier_life_of_it_is_still_being_ended_here(worker, crew, monkeypatch):
+    """Two lives of one run side by side: the end of the first would take the heartbeat of the second with it."""
+    ended, lives = threading.Event(), []
+
+    async def lingers(spec, port):
+        await waits(spec, port)
+        await asyncio.to_thread(ended.wait, 20)  # its process is being ended
+        return CAME_BACK[port.directive()]
+
+    async def works(spec, port):
+        lives.append((spec.run_id, spec.fence))
+        return await (lingers if lives == [(first, 1)] else waits)(spec, port)
+
+    plays(works, works, works)
+    worker.slots = 3
+    (task,), (agent,) = more_tasks(crew, 1), more_agents(crew, 1)
+    first, thread = nudged(worker, crew)
+    until(lambda: Step.objects.exists())
+    monkeypatch.setattr(supervisor, "FENCE_OFF_S", 0.0)  # the database was away for too long
+    until(lambda: worker._ports[first].directive() is Directive.LOST)
+    monkeypatch.setattr(supervisor, "FENCE_OFF_S", 60.0)
+    Run.objects.filter(pk=first).update(status="pending", due_at=0)  # and another worker's sweep has given the run back
+    second = runs.claim_task(task.pk, agent_id=agent.pk, actor="system")
+    threading.Thread(target=worker.run, args=(second.pk,)).start()
+    until(lambda: len(lives) == 2)
+    assert (lives[1], Run.objects.get(pk=first).status) == ((second.pk, 1), "pending")
+    ended.set()
+    thread.join(20)
+    threading.Thread(target=worker.run, args=(first,)).start()
+    until(lambda: len(lives) == 3)
+    Run.objects.filter(pk=first).update(lease_until=1.0)
+    until(lambda: Run.objects.get(pk=first).lease_until > 1.0)
+    assert lives[2] == (first, 2)
+    worker.leave().result(20)
