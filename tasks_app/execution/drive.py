@@ -19,6 +19,7 @@ from tasks_app.execution.outcome import Here, Settled
 from tasks_app.execution.port import RunPort
 from tasks_app.execution.recorder import Recorder
 from tasks_app.loading import uncollected
+from tasks_app.runners import no_start
 from tasks_app.runners.claude import processes
 from tasks_app.runners.port import Directive, Outcome, OutcomeKind, Runner
 from tasks_app.runners.registry import RUNNERS
@@ -30,6 +31,11 @@ from tasks_app.tools.base import Caller
 logger = logging.getLogger(__name__)
 LEAST_S = 0.05
 """The working time is not looked at more often than this."""
+FAULT = Outcome(
+    OutcomeKind.FAILED,
+    Reason.ERROR,
+    "Crewdesk could not go on with this run because of a fault of its own. See the worker's log.",
+)
 
 
 @cache
@@ -75,7 +81,7 @@ async def drive(held: Held, port: RunPort, here: Here | None = None) -> Held | N
         logger.exception("run %s: could not be driven", held.id)
         if port.directive() is Directive.LOST or (db.is_away(error) and await _has_another_life(held)):
             return None  # no fault of the attempt's: its lease gives it back, with all that it has reported
-        return (await _give_up(held, here)).following
+        return (await _give_up(held, here, no_start.outcome(error) if isinstance(error, OSError) else FAULT)).following
     finally:
         await port.close()
 
@@ -157,13 +163,8 @@ async def _play(held: Held, port: RunPort, runner: Runner, here: Here | None) ->
             return settled
 
 
-async def _give_up(held: Held, here: Here | None) -> Settled:
-    """A fault of our own: the attempt fails in words instead of hanging until its lease runs out."""
-    failed = Outcome(
-        OutcomeKind.FAILED,
-        Reason.ERROR,
-        "Crewdesk could not go on with this run because of a fault of its own. See the worker's log.",
-    )
+async def _give_up(held: Held, here: Here | None, failed: Outcome) -> Settled:
+    """A fault of our own or of this machine: the life ends in words instead of hanging until its lease runs out."""
     try:
         return await db.call_aside(outcome.settle, held, failed, leaving_for=None, here=here)
     except LeaseLost:

@@ -170,6 +170,8 @@ def _stopped(run: Any, held: Held) -> Write:
 def _failed(run: Any, held: Held, outcome: Outcome) -> Write:
     if outcome.reason is Reason.BUDGET and not run.budget_waived:
         return _parked(run, held, outcome, Reason.BUDGET)
+    if outcome.broken and outcome.reason is Reason.START_FAILED:
+        outcome = replace(outcome, detail=f"On {run.host}: {outcome.detail}")
     parking = partial(runs.park, held.id, held.fence, reason=outcome.reason, detail=outcome.detail, interrupted=True)
     if retry.is_transient(outcome.reason) and (again := _retry_at(run, outcome)) is not None:
         return partial(parking, retry_at=again)

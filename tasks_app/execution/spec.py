@@ -58,7 +58,8 @@ def build(run_id: str, fence: int) -> Prepared:
     closed = _to_be_told(run, conversation, resumes=resumes)
     home = home_of(run_id, fence)
     remove_homes(run_id, upto=fence)
-    key, url = _register(run, fence) if team.rehearsal else (None, None)
+    key = f"{run_id}-{fence}" if team.rehearsal else None  # of this life: none gives back what is another's
+    url = server.shared().url(key) if key else None
     spec = RunSpec(
         run_id=run_id,
         fence=fence,
@@ -84,6 +85,8 @@ def build(run_id: str, fence: int) -> Prepared:
         sandbox=bool(team.limits.get("sandbox")),
         rehearsal=team.rehearsal,
     )
+    if key:
+        _register(run, key)  # last: nobody would give it back where the rest cannot be made
     return Prepared(spec, key, run.asked_to_report)
 
 
@@ -185,7 +188,7 @@ def _rules(run: Any) -> dict[str, Any]:
     return joined
 
 
-def _register(run: Any, fence: int) -> tuple[str, str]:
+def _register(run: Any, key: str) -> None:
     task, agent = run.task, run.agent
     script = _script(run.team.rehearsal_script) if run.team.rehearsal_script else None
     found = (
@@ -195,7 +198,6 @@ def _register(run: Any, fence: int) -> tuple[str, str]:
         if script
         else None
     )
-    player = server.shared()
     variables = {
         "task": task.label,
         "agent": agent.name,
@@ -205,9 +207,7 @@ def _register(run: Any, fence: int) -> tuple[str, str]:
     }
     if task.type == TURN:
         variables |= leading.numbered(run.team_id)
-    key = f"{run.pk}-{fence}"  # of this life: what an earlier one gives back late must not be a later one's
-    player.register(key, found, variables, texts(task.criteria))
-    return key, player.url(key)
+    server.shared().register(key, found, variables, texts(task.criteria))
 
 
 @lru_cache(maxsize=8)

@@ -12,6 +12,7 @@ from claude_agent_sdk import project_key_for_directory
 
 from tasks_app.domain.errors import Conflict, DomainError, LeaseLost
 from tasks_app.domain.statuses import Reason
+from tasks_app.runners import no_start
 from tasks_app.runners.claude import ending, launcher, processes, stream
 from tasks_app.runners.claude.conversation import Broken, Conversation
 from tasks_app.runners.claude.limits import Limits
@@ -42,6 +43,8 @@ class ClaudeRunner:
             return await self._drive(spec, port)
         except LeaseLost:
             return ENDINGS[Directive.LOST]
+        except Broken as problem:
+            return problem.outcome
         except DomainError as problem:
             return ending.failed(Reason.START_FAILED, problem.message, session_id=spec.session_id)
         except Exception as problem:
@@ -66,7 +69,11 @@ class ClaudeRunner:
             yield self._started[life]
 
     def _conversation(self, spec: RunSpec, port: Port, start: Start, nth: int) -> Conversation:
-        launch = launcher.prepare(spec.env, run_id=spec.run_id, fence=spec.fence, home=Path(spec.home), nth=nth, cli=self._cli)
+        home = Path(spec.home)
+        try:
+            launch = launcher.prepare(spec.env, run_id=spec.run_id, fence=spec.fence, home=home, nth=nth, cli=self._cli)
+        except OSError as problem:
+            raise Broken(no_start.outcome(problem)) from problem
         return Conversation(spec, port, launch, start, self._limits, f"{spec.run_id}:{spec.fence}:{nth}")
 
     async def _one(self, conversation: Conversation, prompt: str) -> Outcome:
