@@ -79,7 +79,8 @@ async def drive(held: Held, port: RunPort, here: Here | None = None) -> Held | N
         return await _claimed_already(here)
     except Exception as error:
         logger.exception("run %s: could not be driven", held.id)
-        if port.directive() is Directive.LOST or (db.is_away(error) and await _has_another_life(held)):
+        lost = port.directive() is Directive.LOST and not port.unstored
+        if lost or ((port.unstored or db.is_away(error)) and await _has_another_life(held)):
             return None  # no fault of the attempt's: its lease gives it back, with all that it has reported
         return (await _give_up(held, here, no_start.outcome(error) if isinstance(error, OSError) else FAULT)).following
     finally:
@@ -154,6 +155,8 @@ async def _play(held: Held, port: RunPort, runner: Runner, here: Here | None) ->
                 await port.flush()
         finally:
             await asyncio.shield(db.call(spec.release, prepared))
+        if port.unstored:
+            raise port.unstored
         if port.directive() is Directive.LOST:
             return Settled()
         settled = await db.call_aside(

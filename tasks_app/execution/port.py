@@ -47,6 +47,7 @@ class RunPort:
         self.waiting: Counter[str] = Counter()  # decision → how many calls of the agent wait for it right now
         self.parking = False  # one request was parked: the process ends, so every other one is parked too
         self.leaving_for: Reason | None = None  # budget or time: why it is told to leave
+        self.unstored: Exception | None = None  # why what the agent did cannot be stored, though the database is there
         self.kept_files = ""  # the snapshot that the attempt's first prompt is given on
         self._caller = caller
         self._seq = last_seq
@@ -105,9 +106,10 @@ class RunPort:
                 await self._store_batch(batch)
             except LeaseLost:
                 self.direct(Directive.LOST)
-            except Exception:
+            except Exception as error:
                 # steps that cannot be stored must not be lost in silence: this life ends and the next one goes on
                 logger.exception("run %s: steps could not be stored", self.held.id)
+                self.unstored = None if db.is_away(error) else error
                 self.direct(Directive.LOST)
             written = time.monotonic()
             if self._queue.empty():
