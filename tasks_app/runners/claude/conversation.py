@@ -12,14 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from claude_agent_sdk import (
-    AssistantMessage,
-    ClaudeSDKClient,
-    Message,
-    RateLimitEvent,
-    ResultMessage,
-    SystemMessage,
-)
+from claude_agent_sdk import AssistantMessage, ClaudeSDKClient, Message, RateLimitEvent, ResultMessage, SystemMessage
 
 from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.statuses import TRANSIENT, Reason, StepKind
@@ -259,10 +252,15 @@ class Conversation:
                 self.emitter.add(self.translator.unreadable(message.kind, message.data))
                 continue
             self.emitter.add(self.translator.steps(message))
-            self._take_in(message)
+            try:
+                self._take_in(message)
+            except stream.MALFORMED as problem:
+                self.emitter.add(self.translator.malformed(message, problem))
             await self.emitter.room()
 
     def _take_in(self, message: Message) -> None:
+        if isinstance(message, ResultMessage | SystemMessage):
+            self.woken.set()
         self.turns.see(message)
         if isinstance(message, ResultMessage):
             self._result(message)
@@ -273,8 +271,6 @@ class Conversation:
         elif isinstance(message, SystemMessage) and message.subtype == "init" and message.data.get("session_id"):
             self.session_id = str(message.data["session_id"])
             self.emitter.session(self.session_id)
-        if isinstance(message, ResultMessage | SystemMessage):
-            self.woken.set()
 
     def _result(self, message: ResultMessage) -> None:
         """Only the result of our own prompt closes it; a background turn counts where it shows that the API is closed to us."""

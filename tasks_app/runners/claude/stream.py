@@ -13,6 +13,8 @@ from claude_agent_sdk import ClaudeSDKClient, CLIConnectionError, Message
 from claude_agent_sdk._errors import MessageParseError
 from claude_agent_sdk._internal.message_parser import parse_message
 
+MALFORMED = (MessageParseError, TypeError, ValueError, AttributeError, LookupError)
+"""What a message raises that does not look as expected: a field is null, say, which the SDK's types promise is not."""
 UNINTERESTING = frozenset({"command_lifecycle", "keep_alive", "stream_event", "tool_progress"})
 
 
@@ -48,7 +50,7 @@ def _parse(data: Any) -> Message | Unreadable | None:
     kind = str(data.get("type"))
     try:
         message = parse_message(data)
-    except (MessageParseError, TypeError, ValueError, AttributeError, KeyError) as problem:
+    except MALFORMED as problem:
         return Unreadable(f"malformed {kind}", {"problem": str(problem)[:500], "message": data})
     if message is None and kind not in UNINTERESTING:
         return Unreadable(kind, data)

@@ -30,6 +30,7 @@ from tasks_app.domain.statuses import StepKind
 from tasks_app.domain.text import one_line
 from tasks_app.runners.claude import usage
 from tasks_app.runners.claude.content import kept, kept_json, result_text
+from tasks_app.runners.claude.stream import MALFORMED
 from tasks_app.runners.port import StepDraft
 
 SILENT = frozenset({"init", "session_state_changed", "background_tasks_changed", "status", "thinking_tokens"})
@@ -55,7 +56,21 @@ class Translator:
     def steps(self, message: Message) -> list[StepDraft]:
         """Return the steps of one message, in order; often none."""
         translate = _TRANSLATORS.get(type(message))
-        return list(translate(self, message)) if translate else self.unreadable(type(message).__name__, {})
+        if translate is None:
+            return self.unreadable(type(message).__name__, {})
+        return list(self._readable(message, translate(self, message)))
+
+    def _readable(self, message: object, steps: Iterator[StepDraft]) -> Iterator[StepDraft]:
+        """Yield these steps; where the message, or a block of one, does not look as expected that is one more."""
+        try:
+            yield from steps
+        except MALFORMED as problem:
+            yield from self.malformed(message, problem)
+
+    def malformed(self, message: object, problem: Exception) -> list[StepDraft]:
+        """`unreadable` of a message that the SDK could parse."""
+        name = f"malformed {type(message).__name__}"
+        return self.unreadable(name, {"problem": str(problem)[:500], "message": repr(message)})
 
     def unreadable(self, kind: str, data: Mapping[str, Any]) -> list[StepDraft]:
         """Count a message of an unknown kind; the first of each kind is kept, the rest only counted."""
@@ -74,7 +89,7 @@ class Translator:
         tokens = usage.context_tokens(message)
         if tokens is not None:
             self.model = message.model
-        steps = [step for block in message.content for step in self._block(block, message)]
+        steps = [step for block in message.content for step in self._readable(block, self._block(block, message))]
         if not steps and (counted or tokens):
             steps = [StepDraft(StepKind.NOTICE, "", {"silent": True}, parent_tool_use_id=message.parent_tool_use_id or "")]
         for index, step in enumerate(steps):
@@ -139,7 +154,7 @@ class Translator:
             "turns": message.num_turns,
             "duration_ms": message.duration_ms,
             "terminal_reason": message.terminal_reason or "",
-            "origin": message.origin["kind"] if message.origin else "",
+            "origin": message.origin.get("kind", "") if message.origin else "",
             "unknown": dict(self.unknown),
             **text.facts,
         }
@@ -227,7 +242,7 @@ def _told(text: str, message: UserMessage, parent: str) -> StepDraft:
         return StepDraft(StepKind.NOTICE, "The turn was interrupted.", parent_tool_use_id=parent)
     if parent:
         return StepDraft(StepKind.PROMPT, said.text, {"from": "agent", **said.facts}, parent_tool_use_id=parent)
-    origin = message.origin["kind"] if message.origin else "unclassified"
+    origin = message.origin.get("kind", "unclassified") if message.origin else "unclassified"
     label = "notification" if origin in ("task-notification", "unclassified") else "agent"
     return StepDraft(StepKind.NOTICE, said.text, {"from": label, "origin": origin, **said.facts})
 

@@ -111,7 +111,7 @@ class Turns:
                 self.results += 1
                 return Whose.OURS
             return Whose.LEFT_OVER
-        if message.origin is not None and message.origin["kind"] != "human":
+        if message.origin is not None and message.origin.get("kind", "human") != "human":
             return Whose.BACKGROUND
         if not self.pending:
             return Whose.LEFT_OVER

@@ -49,7 +49,7 @@ class Ledger:
     def result(self, message: ResultMessage) -> list[Usage]:
         """Return the counts that a result completes: the last message of its turn, and per model what is left over."""
         found = self._complete_turn(message.usage or {})
-        for model, totals in (message.model_usage or {}).items():
+        for model, totals in by_model(message):
             rest = self._rest(model, totals)
             if rest is not None:
                 found.append(rest)
@@ -85,9 +85,14 @@ def context_tokens(message: AssistantMessage) -> int | None:
     return (usage.input_tokens + usage.cache_creation_tokens + usage.cache_read_tokens) or None
 
 
+def by_model(message: ResultMessage) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return what each model has used in the process; one of which nothing is said is left out."""
+    return [(model, totals) for model, totals in (message.model_usage or {}).items() if isinstance(totals, Mapping)]
+
+
 def context_window(message: ResultMessage, model: str) -> int | None:
     """Return the window of `model` as the process reports it, None where it does not."""
-    for name, totals in (message.model_usage or {}).items():
+    for name, totals in by_model(message):
         if base_model(name) == base_model(model):
             return number(totals.get("contextWindow")) or None
     return None

@@ -251,6 +251,17 @@ def crowd(cli: Cli) -> None:
     threading.Event().wait()
 
 
+def nulls(cli: Cli) -> None:
+    """Fields that are null, or words where a number belongs, in messages that the SDK can parse."""
+    prompt = cli.begin()
+    cli.system("task_started", task_id="a0", description=None, task_type="local_agent")
+    cli.say(
+        {"type": "rate_limit_event", "rate_limit_info": {"status": "rejected", "resetsAt": "soon"}, "session_id": "", "uuid": ""}
+    )
+    cli.system("task_notification", task_id="a0", status="completed", output_file="", summary=None)
+    cli.end(prompt, "done all the same")
+
+
 def stubborn(cli: Cli) -> None:
     """Ignores TERM, the interrupt and the end of its input."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)

@@ -1,6 +1,7 @@
 """What Claude Code says becomes steps: clean, masked, capped, rightly labelled, nothing dropped in silence."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -166,6 +167,34 @@ def test_what_the_sdk_cannot_parse_does_not_end_the_stream(translator: Translato
         assert isinstance(found, Unreadable)
         assert only(translator.unreadable(found.kind, found.data)).kind is StepKind.NOTICE
     assert _parse({"type": "keep_alive"}) is None
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        system("task_started", task_id="a1", description=None, task_type="local_agent"),
+        system("task_notification", task_id="a1", status="completed", output_file="", summary=None),
+        system("task_progress", task_id="a1", description="d", usage=None),
+        assistant(text("said"), model=None, usage=tokens(1, 0, 0, 0)),
+    ],
+    ids=["description", "summary", "usage", "model"],
+)
+def test_a_field_that_is_null_makes_the_message_unreadable_and_raises_nothing(translator: Translator, message: Any) -> None:
+    step = only(translator.steps(message))
+    assert (step.kind, step.data["unknown"]) == (StepKind.NOTICE, f"malformed {type(message).__name__}")
+
+
+def test_of_a_message_with_a_block_that_cannot_be_read_the_rest_and_the_tokens_are_kept(translator: Translator) -> None:
+    bad = {"type": "thinking", "thinking": None, "signature": ""}
+    first, second = translator.steps(assistant(bad, text("said"), usage=tokens(3, 0, 0, 8)))
+    assert (first.data["unknown"], second.text) == ("malformed ThinkingBlock", "said")
+    assert first.usage is not None
+
+
+def test_what_a_model_used_may_be_null_and_the_cost_is_still_told(translator: Translator) -> None:
+    step = only(translator.steps(result(total_cost_usd=0.5, modelUsage={"claude-x": None}, origin={"since": "2.2"})))
+    assert step.cost is not None
+    assert step.cost.usd == 0.5
 
 
 def test_the_result_carries_the_cost_of_the_process(translator: Translator) -> None:

@@ -35,6 +35,12 @@ def test_a_left_over_result_closes_nothing() -> None:
     assert turns.over
 
 
+def test_a_result_that_does_not_say_where_it_comes_from_is_our_own() -> None:
+    turns = Turns()
+    turns.sent("p1")
+    assert turns.result(result(origin={"since": "2.2"})) is Whose.OURS
+
+
 def test_one_result_may_answer_several_prompts() -> None:
     turns = Turns()
     turns.sent("p1")
