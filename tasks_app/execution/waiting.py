@@ -64,7 +64,7 @@ async def _ask(port: Waiter, request: Ask, until: float) -> Answer:
         raise AskWithdrawn("The approval service does not answer; nobody has denied this. Try again later.") from error
     port.waiting[decision.pk] += 1
     try:
-        await db.call(scheduling.tick, port.held.team_id)  # who waits leaves its place under the team's cap to another
+        await _leave_place(port)
         return await _wait(port, decision.pk, request.tool_use_id, until)
     except asyncio.CancelledError as cancelled:
         if cancelled.args != PARKED:  # else the run parked on another request: this one stays open too
@@ -72,6 +72,14 @@ async def _ask(port: Waiter, request: Ask, until: float) -> Answer:
         raise
     finally:
         port.waiting[decision.pk] -= 1
+
+
+async def _leave_place(port: Waiter) -> None:
+    """Who waits leaves its place under the team's cap to another. That nobody can be given it refuses no request."""
+    try:
+        await db.call(scheduling.tick, port.held.team_id)
+    except Exception:
+        logger.exception("team %s could not be scheduled; a sweep does it", port.held.team_id)
 
 
 async def _open(port: Waiter, request: Ask) -> Any:

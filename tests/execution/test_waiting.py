@@ -9,7 +9,7 @@ from tasks_app.execution import db, port, waiting
 from tasks_app.models import Decision
 from tasks_app.runners.claude.desk import Desk
 from tasks_app.runners.port import AskWithdrawn, Directive, Parked
-from tasks_app.services import decisions, deliveries
+from tasks_app.services import decisions, deliveries, scheduling
 from tests.execution.lives import eventually, on_port
 from tests.services import world
 
@@ -82,6 +82,20 @@ def test_an_answer_comes_with_its_words_and_who_gave_it(crew):
     got = answering(crew.claim(), poke=True, note="Go.", by="ada")
     assert (got.choice, got.note, got.by) == ("allow", "Go.", "ada")
     assert Decision.objects.get().delivered_fence == 1
+
+
+def test_a_fault_in_giving_out_tasks_refuses_no_request(crew, monkeypatch):
+    tick, faults = scheduling.tick, [RuntimeError("a fault of ours")]
+
+    def faulty(team_id):
+        if faults:
+            raise faults.pop()
+        tick(team_id)
+
+    held = crew.claim()
+    monkeypatch.setattr(scheduling, "tick", faulty)
+    assert answering(held, poke=True).choice == "allow"
+    assert not faults
 
 
 def test_an_answer_whose_wake_up_was_lost_comes_with_the_slow_timer(crew, quick):
