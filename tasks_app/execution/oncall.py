@@ -1,5 +1,6 @@
 """Tells on-call of what waits too long: claims each try, sends it outside any transaction, records how it went."""
 
+import asyncio
 import logging
 
 from django.conf import settings
@@ -8,6 +9,16 @@ from tasks_app.execution import db, webhook
 from tasks_app.services import oncall
 
 logger = logging.getLogger(__name__)
+
+
+async def look_after(*, every_s: float) -> None:
+    """Go on for ever. Beside the sweep: a slow web hook must not hold up what takes back lost runs."""
+    while True:
+        await asyncio.sleep(every_s)
+        try:
+            await tell_due()
+        except Exception:
+            logger.exception("on-call could not be looked after")
 
 
 async def tell_due() -> int:

@@ -65,18 +65,22 @@ class Supervisor:
     def start(self) -> None:
         """Register, take back what dead predecessors on this host held, and begin to beat and sweep."""
         scratch.use(self.name)
-        db.patiently(workers.register, self.name, host=self.host, slots=self.slots, has_key=bool(key_source()))
+        db.patiently(self._register)
         db.patiently(recovery.take_back_from_dead, self.host, alive=self.name)
         self._siblings = db.patiently(workers.siblings, self.host, of=self.name)
         db.patiently(scratch.sweep, self.host)
         connection.close()
         self._thread.start()
 
+    def _register(self) -> None:
+        workers.register(self.name, host=self.host, slots=self.slots, has_key=bool(key_source()))
+
     def _live(self) -> None:
         asyncio.set_event_loop(self._loop)
-        ours = (self._beat(), self._fence_off(), self._sweep(), self._watch(), self._tell(), self._listen())
+        ours = (self._beat(), self._fence_off(), self._sweep(), self._watch(), self._listen())
         own = (rest.look_after(lambda: (len(self._places), self._ever)), drive.load_runners())
-        for work in (*ours, *own, *ageing.works(), backing.look_after(), files_due.look_after()):
+        aside = (backing.look_after(), files_due.look_after(), oncall.look_after(every_s=SWEEP_S))
+        for work in (*ours, *own, *ageing.works(), *aside):
             self._standing.append(self._begin(work))
         self._loop.run_forever()
 
@@ -214,6 +218,8 @@ class Supervisor:
 
     def _sweep_once(self) -> list[str]:
         """Take back at once what a dead worker of this host held; its lease would only run out much later."""
+        if not (self._leaving or workers.is_registered(self.name)):  # others have forgotten it: its machine was asleep for long
+            self._register()
         recovery.take_back_from_dead(self.host, alive=self.name)
         self._siblings = workers.siblings(self.host, of=self.name)
         scratch.sweep(self.host)
@@ -232,15 +238,6 @@ class Supervisor:
                 await self._loop.run_in_executor(self._sweeps, take_back)
             except Exception:
                 logger.exception("what a dead worker held could not be taken back; the next sweep tries again")
-
-    async def _tell(self) -> None:
-        """On-call, beside the sweep: a slow web hook must not hold up what takes back lost runs."""
-        while not self._leaving:
-            await asyncio.sleep(SWEEP_S)
-            try:
-                await oncall.tell_due()
-            except Exception:
-                logger.exception("on-call could not be looked after")
 
     async def _listen(self) -> None:
         async for run_id in wake.run_hints():

@@ -37,10 +37,9 @@ class Silence:
 
 def alive(*, host: str = "", silent_s: float = LEASE_S) -> list[WorkerFacts]:
     """Return the workers (of `host`, or of all) whose last heartbeat is at most `silent_s` old; one query."""
-    rows = Worker.objects.annotate(silent=DatabaseNow() - F("seen_at")).order_by("name")
+    rows = Worker.objects.annotate(silent=DatabaseNow() - F("seen_at")).filter(silent__lte=silent_s).order_by("name")
     rows = rows.filter(host=host) if host else rows
-    found = [WorkerFacts(row.name, row.host, row.pid, row.slots, row.silent, row.has_key) for row in rows]
-    return [facts for facts in found if facts.silent_s <= silent_s]
+    return [WorkerFacts(row.name, row.host, row.pid, row.slots, row.silent, row.has_key) for row in rows]
 
 
 def answering() -> bool:

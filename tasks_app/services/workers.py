@@ -16,14 +16,20 @@ from tasks_app.services import worktime
 from tasks_app.services.clock import DatabaseNow, now_s
 
 ON_LINUX = sys.platform == "linux"
+FORGOTTEN_S = 24 * 3600.0
+"""Nobody can look at the processes of another host, and in a cluster each new worker is one, whose end nobody tells."""
 
 
 @transaction.atomic
 def register(name: str, *, host: str, slots: int, has_key: bool) -> None:
-    """Remember a worker process; forget those of this host whose process is gone."""
+    """Remember a worker process; forget those of this host whose process is gone, and whoever has been silent for a day.
+
+    One that was only asleep for so long registers again (`is_registered`).
+    """
     now = now_s()
+    Worker.objects.filter(seen_at__lt=now - FORGOTTEN_S).exclude(host=host).delete()
     for other in Worker.objects.filter(host=host).exclude(name=name):
-        if not psutil.pid_exists(other.pid):
+        if not psutil.pid_exists(other.pid) or (other.seen_at < now - FORGOTTEN_S and not lives(other.name)):
             other.delete()
     Worker.objects.update_or_create(
         name=name,
@@ -36,6 +42,11 @@ def register(name: str, *, host: str, slots: int, has_key: bool) -> None:
             "has_key": has_key,
         },
     )
+
+
+def is_registered(name: str) -> bool:
+    """Whether the worker is remembered."""
+    return Worker.objects.filter(name=name).exists()
 
 
 def heartbeat(name: str, *, held: Mapping[str, int]) -> dict[str, Directive]:

@@ -188,6 +188,12 @@ def test_it_tells_on_call_beside_its_sweeps(quick, crew, settings, monkeypatch):
     assert len(hook.posts) == 1
 
 
+def test_a_worker_that_others_have_forgotten_while_its_machine_was_asleep_registers_again(worker):
+    Worker.objects.all().delete()
+    worker._sweep_once()
+    assert (Worker.objects.get().name, Worker.objects.get().slots) == (worker.name, worker.slots)
+
+
 def test_what_goes_on_beside_is_held_so_that_it_is_not_destroyed_while_it_waits(quick):
     with living() as found:
         until(lambda: len(found._standing) >= 5)

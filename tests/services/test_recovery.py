@@ -223,15 +223,6 @@ def test_a_worker_that_lost_a_run_is_told_and_does_not_renew_the_lease_of_its_su
     assert workers.heartbeat("w2", held={held.id: later.fence}) == {held.id: Directive.GO_ON}
 
 
-def test_workers_whose_process_is_gone_are_forgotten_and_one_that_leaves_too():
-    Worker.objects.create(name="h:1:1", host="h", pid=2**22 + 1, started_at=world.now(), seen_at=0, slots=1)
-    assert not psutil.pid_exists(2**22 + 1)
-    workers.register("me", host="h", slots=8, has_key=False)
-    assert list(Worker.objects.values_list("name", flat=True)) == ["me"]
-    workers.leave("me")
-    assert not Worker.objects.exists()
-
-
 def test_a_fault_in_one_team_does_not_keep_the_sweep_from_the_others(crew, monkeypatch):
     other = world.make()
     tick = scheduling.tick
