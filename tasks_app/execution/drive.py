@@ -5,7 +5,7 @@ import contextlib
 import logging
 import time
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import cast
 
@@ -31,6 +31,11 @@ from tasks_app.tools.base import Caller
 logger = logging.getLogger(__name__)
 LEAST_S = 0.05
 """The working time is not looked at more often than this."""
+SURVIVORS = (
+    "Processes of this attempt do not end though they were killed: a disk or a file system that does not answer holds them, say. "
+    "It goes on when they are gone."
+)
+SURVIVORS_S = 30.0
 FAULT = Outcome(
     OutcomeKind.FAILED,
     Reason.ERROR,
@@ -70,9 +75,10 @@ async def drive(held: Held, port: RunPort, here: Here | None = None) -> Held | N
     started = time.monotonic()
     here = here and replace(here, tried={})
     try:
-        if held.fence > 1:
-            # before any takeover: whatever an earlier life left on this host must be gone, its shells included
-            await processes.kill_run(held.id, below_fence=held.fence, term_s=0)
+        # before any takeover: whatever an earlier life left on this host must be gone, its shells included
+        if held.fence > 1 and not await processes.kill_run(held.id, below_fence=held.fence, term_s=0):
+            await _wait_for_their_end(held)
+            return None
         return (await _drive(held, port, here)).following
     except LeaseLost:
         logger.info("run %s: lost after %.1f s", held.id, time.monotonic() - started)
@@ -85,6 +91,14 @@ async def drive(held: Held, port: RunPort, here: Here | None = None) -> Held | N
         return (await _give_up(held, here, no_start.outcome(error) if isinstance(error, OSError) else FAULT)).following
     finally:
         await port.close()
+
+
+async def _wait_for_their_end(held: Held) -> None:
+    """Nothing begins beside what SIGKILL does not end: the run is given back and looks again after a pause."""
+    logger.error("run %s: processes of an earlier life survive SIGKILL", held.id)
+    run = await db.call(runs.get, held.id)
+    again = partial(runs.park, reason=Reason.START_FAILED, interrupted=run.interrupted, pause_s=SURVIVORS_S)
+    await db.call(again, held.id, held.fence, detail=f"On {run.host}: {SURVIVORS}")
 
 
 async def _has_another_life(held: Held) -> bool:

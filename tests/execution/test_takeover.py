@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import psutil
 import pytest
@@ -12,9 +13,9 @@ from tasks_app.domain.errors import LeaseLost
 from tasks_app.domain.statuses import StepKind
 from tasks_app.models import Run
 from tasks_app.runners.claude import processes
-from tasks_app.runners.port import StepDraft
-from tasks_app.services import claims, recovery, runs, steps, transcripts
-from tests.execution.lives import Scripted, drive_on, reports
+from tasks_app.runners.port import OutcomeKind, StepDraft
+from tasks_app.services import actions, claims, recovery, runs, steps, transcripts
+from tests.execution.lives import Scripted, done, drive_on, outcome, reports
 from tests.services import world
 
 pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("scripted", "database_threads")]
@@ -74,3 +75,37 @@ def test_redelivery_after_kill_9_ends_the_first_workers_shells_before_it_starts_
         for shell in shells:
             if shell.is_running():
                 shell.kill()
+
+
+def test_nothing_begins_beside_what_cannot_be_killed_and_the_run_says_why_it_waits(crew, monkeypatch):
+    async def survives(*_, **__):
+        return False
+
+    kill = processes.kill_run
+    monkeypatch.setattr(processes, "kill_run", survives)
+    held = world.next_life(crew.claim())
+    drive_on(held)
+    run = Run.objects.get()
+    assert (run.status, run.reason, run.crashes, run.interrupted) == ("pending", "start_failed", 0, True)
+    assert run.due_at > time.time() + 20
+    assert run.detail.startswith(f"On {world.HOST}: Processes of this attempt do not end")
+    monkeypatch.setattr(processes, "kill_run", kill)
+    Run.objects.update(due_at=0)
+    drive_on(world.take(held.id), done())
+    assert crew.task().status == "completed"
+
+
+def test_a_stop_meanwhile_is_carried_out_when_they_are_gone(crew, monkeypatch):
+    async def survives(*_, **__):
+        return False
+
+    kill = processes.kill_run
+    monkeypatch.setattr(processes, "kill_run", survives)
+    held = world.next_life(crew.claim())
+    actions.stop_run(held.id, actor="user:ada")
+    drive_on(held)
+    assert Run.objects.get().status == "pending", "stopped is what is seen gone"
+    monkeypatch.setattr(processes, "kill_run", kill)
+    Run.objects.update(due_at=0)
+    drive_on(world.take(held.id), outcome(OutcomeKind.STOPPED))
+    assert (Run.objects.get().status, Run.objects.get().detail) == ("killed", "Stopped by ada.")
