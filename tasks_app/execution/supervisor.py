@@ -16,7 +16,7 @@ from django.db import connection
 
 from tasks_app import wake
 from tasks_app.domain.leases import FENCE_OFF_S, HEARTBEAT_S, RENUDGE_S
-from tasks_app.execution import admission, ageing, backing, db, drive, files_due, oncall, rest, scratch
+from tasks_app.execution import admission, ageing, backing, db, drive, files_due, oncall, orphans, rest, scratch
 from tasks_app.execution.claimer import Claimer
 from tasks_app.execution.environment import key_source
 from tasks_app.execution.outcome import Here
@@ -66,7 +66,8 @@ class Supervisor:
         """Register, take back what dead predecessors on this host held, and begin to beat and sweep."""
         scratch.use(self.name)
         db.patiently(self._register)
-        db.patiently(recovery.take_back_from_dead, self.host, alive=self.name)
+        db.patiently(orphans.end)
+        db.patiently(self._take_back)
         self._siblings = db.patiently(workers.siblings, self.host, of=self.name)
         db.patiently(scratch.sweep, self.host)
         connection.close()
@@ -74,6 +75,9 @@ class Supervisor:
 
     def _register(self) -> None:
         workers.register(self.name, host=self.host, slots=self.slots, has_key=bool(key_source()))
+
+    def _take_back(self) -> int:
+        return recovery.take_back_from_dead(self.host, alive=self.name, end=orphans.end)
 
     def _live(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -220,7 +224,7 @@ class Supervisor:
         """Take back at once what a dead worker of this host held; its lease would only run out much later."""
         if not (self._leaving or workers.is_registered(self.name)):  # others have forgotten it: its machine was asleep for long
             self._register()
-        recovery.take_back_from_dead(self.host, alive=self.name)
+        self._take_back()
         self._siblings = workers.siblings(self.host, of=self.name)
         scratch.sweep(self.host)
         return recovery.sweep()
@@ -233,7 +237,7 @@ class Supervisor:
             if not gone:
                 continue
             self._siblings -= gone
-            take_back = partial(db.closing_on_error, recovery.take_back_from_dead, self.host, alive=self.name)
+            take_back = partial(db.closing_on_error, self._take_back)
             try:
                 await self._loop.run_in_executor(self._sweeps, take_back)
             except Exception:

@@ -1,6 +1,8 @@
 """Recovery: gives work back to the queue when its worker is gone. It never runs work itself; every worker may call it."""
 
 import logging
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
@@ -14,6 +16,7 @@ from tasks_app.domain.statuses import DecisionKind, DecisionStatus, Reason, RunS
 from tasks_app.domain.transitions import GIVE_BACK_RUN
 from tasks_app.models import Decision, Event, Run, Team
 from tasks_app.models.teams import LARGE_OF_TEAM
+from tasks_app.selectors import workers as reading
 from tasks_app.services import (
     agents,
     completions,
@@ -33,25 +36,61 @@ from tasks_app.services import (
 from tasks_app.services.clock import DatabaseNow, now, now_s
 
 logger = logging.getLogger(__name__)
+LATE_S = 5.0
+"""So long after its end a lease is looked after by the workers of its host, where there are any; then by all."""
 STALL_MINUTES = 15.0
 """A running run that has done nothing for so long is shown as stalled, unless the team's limits say otherwise."""
 
 
+@dataclass(frozen=True)
+class Lost:
+    """A life whose worker is gone; `worker` is empty where that may live and has let the lease run out."""
+
+    run_id: str
+    fence: int
+    worker: str
+
+
+def nobody_looks(lost: Sequence[Lost]) -> Collection[str]:
+    """Say of no run that something of it survives."""
+    return ()
+
+
 def take_back_expired() -> int:
-    """Runs whose lease ran out go back to the queue; returns how many."""
-    expired = Run.objects.filter(status=RunStatus.RUNNING.value, lease_until__lt=DatabaseNow()).values_list("pk", "fence")
-    return sum(_take_back(pk, fence, check_lease=True) for pk, fence in list(expired))
+    """Runs whose lease ran out go back to the queue; returns how many.
+
+    Those of a host that has a worker are left to that for a moment: it sees to it that their processes are gone.
+    """
+    expired = Run.objects.filter(status=RunStatus.RUNNING.value, lease_until__lt=DatabaseNow())
+    found = list(expired.values_list("pk", "fence", "host", DatabaseNow() - F("lease_until")))
+    hosts = {worker.host for worker in reading.alive()} if found else set()
+    due = [(pk, fence) for pk, fence, host, late_s in found if host not in hosts or late_s > LATE_S]
+    return sum(_take_back(pk, fence, check_lease=True) for pk, fence in due)
 
 
-def take_back_from_dead(host: str, *, alive: str) -> int:
-    """A worker that starts takes back at once what its dead predecessors on this host held; returns how many."""
+def take_back_from_dead(host: str, *, alive: str, end: Callable[[Sequence[Lost]], Collection[str]] = nobody_looks) -> int:
+    """Take back at once what dead workers of this host held, and what let its lease run out here; returns how many.
+
+    `end` ends what is left of these lives on this host, before others go on beside it, and returns the runs of which something
+    survives: of these nobody says yet that they have ended.
+    """
+    _cut_off(host)
     gone = workers.gone_from(host, alive=alive)
-    held = Run.objects.filter(host=host, status=RunStatus.RUNNING.value, worker__in=gone).values_list("pk", "fence")
-    return sum(_take_back(pk, fence, check_lease=False) for pk, fence in list(held))
+    held = Run.objects.filter(host=host, status=RunStatus.RUNNING.value, worker__in=gone).values_list("pk", "fence", "worker")
+    lost = [Lost(*life) for life in held]
+    left = end(lost) if lost else ()
+    return sum(_take_back(one.run_id, one.fence, check_lease=False, ends=one.run_id not in left) for one in lost)
+
+
+def _cut_off(host: str) -> None:
+    """Nobody renews a lease of this host's any more that has run out: a worker that was only frozen could, in this moment."""
+    expired = Run.objects.filter(host=host, status=RunStatus.RUNNING.value, lease_until__lt=DatabaseNow()).exclude(worker="")
+    for pk in list(expired.values_list("pk", flat=True)):
+        expired.filter(pk=pk).update(worker="")
 
 
 @transaction.atomic
-def _take_back(run_id: str, fence: int, *, check_lease: bool) -> bool:
+def _take_back(run_id: str, fence: int, *, check_lease: bool, ends: bool = True) -> bool:
     events.lock(runs.get(run_id).team_id)
     run = runs.get(run_id)  # as it is now: while this waited, somebody may have asked that it stop
     mine = Run.objects.filter(pk=run_id, fence=fence, status=RunStatus.RUNNING.value)
@@ -59,11 +98,10 @@ def _take_back(run_id: str, fence: int, *, check_lease: bool) -> bool:
         mine = mine.filter(lease_until__lt=DatabaseNow())
     if not mine.exists():
         return False
-    if run.stop_asked_at:
-        words = f"Stopped by {run.stop_asked_by}; its worker was lost before it could say so."
-        return _end(run, fence, endings.stopped_as_asked(run, detail=words))
-    if run.crashes + 1 >= CRASHES:
-        return _give_up(run, fence)
+    if (ending := _ending(run)) is not None:
+        if ends:
+            _end(run, fence, ending)
+        return ends
     waits = decisions.mark_parked_for_lost(run_id)
     mine.update(
         status=GIVE_BACK_RUN.target,
@@ -84,22 +122,27 @@ def _take_back(run_id: str, fence: int, *, check_lease: bool) -> bool:
     return True
 
 
-def _give_up(run: Run, fence: int) -> bool:
-    """Another life would be lost as well. What was reported is completed, without its files: nothing here waits for git."""
+def _ending(run: Run) -> endings.Ending | None:
+    """How a run ends that has lost its worker; None: it goes on."""
+    if run.stop_asked_at:
+        words = f"Stopped by {run.stop_asked_by}; its worker was lost before it could say so."
+        return endings.stopped_as_asked(run, detail=words)
+    if run.crashes + 1 >= CRASHES:
+        words = f"The worker was lost {CRASHES} times in a row without one new step."
+        return endings.Ending(RunStatus.FAILED, Reason.CRASHED, words)
+    return None
+
+
+def _end(run: Run, fence: int, ending: endings.Ending) -> None:
+    """What was reported is completed where another life would be lost as well, without its files: nothing here waits for git."""
     try:
         with transaction.atomic():
-            if completions.is_reported(run):
+            if ending.reason is Reason.CRASHED and completions.is_reported(run):
                 completions.complete(run, fence, fresh=True)
-                return True
+                return
     except Exception:  # it must not keep the sweep from what else was lost
         logger.exception("run %s: what its agent has reported could not be stored", run.pk)
-    words = f"The worker was lost {CRASHES} times in a row without one new step."
-    return _end(run, fence, endings.Ending(RunStatus.FAILED, Reason.CRASHED, words))
-
-
-def _end(run: Run, fence: int, ending: endings.Ending) -> bool:
     deliveries.end(run.pk, fence, ending, why="its run ended")
-    return True
 
 
 def due_runs(*, limit: int = 100) -> list[str]:

@@ -59,6 +59,14 @@ def test_a_lease_that_was_renewed_between_the_look_and_the_taking_is_left_alone(
     assert world.frozen(crew.team) == before
 
 
+def test_what_runs_out_on_a_host_with_a_worker_is_left_to_that_for_a_moment(crew):
+    held = crew.claim()
+    workers.register("w2", host=world.HOST, slots=1, has_key=False)
+    for late_s, taken in ((recovery.LATE_S - 2, 0), (recovery.LATE_S + 1, 1)):
+        Run.objects.filter(pk=held.id).update(lease_until=DatabaseNow() - late_s)
+        assert recovery.take_back_expired() == taken
+
+
 def test_a_run_that_waited_for_an_answer_is_taken_back_parked_and_goes_on_when_it_is_answered(crew):
     held = crew.claim()
     decision = decisions.open_for_run(held.id, held.fence, world.ask())

@@ -8,7 +8,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -21,6 +21,8 @@ TERM_S = 2.0
 GONE_S = 10.0
 """How long to look until the last process is seen gone after KILL."""
 LOOK_S = 0.05
+PRIVATE = ("HOME", "CLAUDE_CONFIG_DIR", "TMPDIR")
+"""What names the private folder of a life in the environment of its processes."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,11 @@ class Marked:
     started: float  # Unix seconds, as the kernel says; names the process together with its pid
     run_id: str
     fence: int
+    folders: tuple[str, ...] = ()  # what its environment says are its private ones
+
+    def is_below(self, folder: str) -> bool:
+        """Whether it is one of those that have their private folders below this one."""
+        return any(own.startswith(f"{folder}/") for own in self.folders)
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,16 @@ def marked() -> list[Marked]:
 
 
 async def kill_run(run_id: str, *, below_fence: int | None = None, term_s: float = TERM_S, gone_s: float = GONE_S) -> bool:
-    """End all processes of a run (only of fences below `below_fence`, where given); return whether they are seen gone.
+    """End all processes of a run (only of fences below `below_fence`, where given); return whether they are seen gone: `kill`."""
+
+    def of_run(one: Marked) -> bool:
+        return one.run_id == run_id and (below_fence is None or one.fence < below_fence)
+
+    return await kill(of_run, term_s=term_s, gone_s=gone_s)
+
+
+async def kill(wanted: Callable[[Marked], bool], *, term_s: float = TERM_S, gone_s: float = GONE_S) -> bool:
+    """End all that is `wanted` and what belongs to it; return whether all is seen gone.
 
     TERM, then after `term_s` KILL; 0 kills at once. Looks again until nothing is found, so what is forked meanwhile dies too.
     What was found once is not lost when its parent is gone first: macOS hides the marker of its own programs.
@@ -62,13 +78,13 @@ async def kill_run(run_id: str, *, below_fence: int | None = None, term_s: float
     end = term_until + gone_s
     termed: set[tuple[int, float]] = set()
     while time.monotonic() < end:
-        victims = await asyncio.to_thread(_victims, run_id, below_fence, known)
+        victims = await asyncio.to_thread(_victims, wanted, known)
         if not victims:
             return True
         known |= {(row.pid, row.started) for row in victims}
         _signal(victims, None if time.monotonic() >= term_until else termed)
         await asyncio.sleep(LOOK_S)
-    return not await asyncio.to_thread(_victims, run_id, below_fence, known)
+    return not await asyncio.to_thread(_victims, wanted, known)
 
 
 def _signal(victims: Iterable[_Row], termed: set[tuple[int, float]] | None) -> None:
@@ -91,17 +107,18 @@ def _processes() -> Iterator[psutil.Process]:
 
 def _read_marker(process: psutil.Process) -> Marked | None:
     try:
-        found = parse_marker(process.environ().get(MARKER, ""))
+        environment = process.environ()
+        found = parse_marker(environment.get(MARKER, ""))
         if found is None or process.status() == psutil.STATUS_ZOMBIE:
             return None
-        return Marked(process.pid, process.create_time(), *found)
+        return Marked(process.pid, process.create_time(), *found, tuple(environment.get(name, "") for name in PRIVATE))
     except (psutil.Error, OSError, SystemError):  # gone, a kernel thread, or somebody else's; on macOS psutil 7.2 may break
         return None
 
 
-def _victims(run_id: str, below_fence: int | None, known: set[tuple[int, float]]) -> list[_Row]:
-    """The marked processes of the run and those known, all that descend from them, and all in sessions and groups they lead."""
-    named = [one for one in marked() if one.run_id == run_id and (below_fence is None or one.fence < below_fence)]
+def _victims(wanted: Callable[[Marked], bool], known: set[tuple[int, float]]) -> list[_Row]:
+    """What is marked and wanted, and what is known: with all that descends from it and all in sessions and groups it leads."""
+    named = [one for one in marked() if wanted(one)]
     if not (named or known):
         return []
     spared = _self_and_ancestors()
