@@ -1,6 +1,5 @@
-"""Budgets: levels, safe defaults, the tightest of nested limits, and from when on a pace of spending is given."""
+"""Budgets: levels, safe defaults, how a team stands, and from when on a pace of spending is given."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -38,16 +37,6 @@ class Limit:
         """Share used: 0.8 at 80 %, above 1 when overshot. A limit of 0 or less is used up from the start."""
         return self.used / self.limit if self.limit > 0 else float("inf")
 
-    @property
-    def level(self) -> Level:
-        """The level this limit has reached."""
-        return level(self.used, self.limit)
-
-    @property
-    def left(self) -> float:
-        """What may still be used; never below 0."""
-        return max(0.0, self.limit - self.used)
-
 
 def over(used: float | None, limit: float | None) -> float:
     """Return how far `used` is above `limit`, in their unit; 0 where it is not, or where one of them is not known."""
@@ -81,12 +70,3 @@ def level(used: float, limit: float) -> Level:
     if fraction >= CHECKPOINT_AT:
         return Level.CHECKPOINT
     return Level.WRAP_UP if fraction >= WRAP_UP_AT else Level.OK
-
-
-def tightest(limits: Iterable[tuple[str, float, float | None]]) -> Limit | None:
-    """Return the limit that is used up furthest of `(scope, used, limit)`, None where no limit is set.
-
-    Shares are compared, so limits in USD and in tokens may be mixed. Of equal ones the first, the outermost, is returned.
-    """
-    found = [Limit(scope, used, limit) for scope, used, limit in limits if limit is not None]
-    return max(found, key=lambda one: one.fraction, default=None)

@@ -25,19 +25,17 @@ UNCOUNTED: Final = TRANSIENT | {
 """None of these says anything about whether the agent can do the task."""
 
 
-def counts(reason: Reason, *, steps: int = 1) -> bool:
-    """Whether a run that ended for `reason` after `steps` steps counts as an attempt.
+def counts(reason: Reason) -> bool:
+    """Whether a run that ended for `reason` counts as an attempt.
 
-    A worker that was lost before the first step, or a process that did not start, has tried nothing.
+    One whose process did not start does: it was tried again and again, and the lead is asked before the next.
     """
-    if reason is Reason.WORKER_LOST:
-        return steps > 0
     return reason not in UNCOUNTED
 
 
-def is_transient(reason: Reason, *, steps: int = 1) -> bool:
+def is_transient(reason: Reason) -> bool:
     """Whether the run is to be tried again by itself."""
-    return reason in TRANSIENT or (reason is Reason.WORKER_LOST and steps == 0)
+    return reason in TRANSIENT
 
 
 def delay_s(retries: int, *, seed: str) -> float:

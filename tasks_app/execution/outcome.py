@@ -201,7 +201,7 @@ def _retry_at(run: Any, outcome: Outcome) -> float | None:
 
 def _fail(run: Any, held: Held, reason: Reason, detail: str, outcome: Outcome) -> Write:
     found, untold = dossier.make(run, reason=reason, error=detail), deliveries.is_untold(run)
-    counts = retry.counts(reason, steps=run.last_seq)
+    counts = retry.counts(reason)
     ending = Ending(RunStatus.FAILED, reason, detail, outcome.raw, outcome.result, counts=counts, dossier=found, untold=untold)
     return partial(_give_up, held, ending)
 

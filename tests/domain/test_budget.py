@@ -1,9 +1,9 @@
-"""Budgets have levels and nest."""
+"""Budgets have levels."""
 
 import pytest
 
 from tasks_app.domain import budget
-from tasks_app.domain.budget import Level, Limit
+from tasks_app.domain.budget import Level
 
 
 @pytest.mark.parametrize(
@@ -25,18 +25,6 @@ def test_levels_are_at_80_95_and_100_per_cent(used, level):
 @pytest.mark.parametrize("limit", [0, -1])
 def test_a_limit_of_nothing_is_used_up(limit):
     assert budget.level(0, limit) is Level.USED_UP
-
-
-def test_the_tightest_limit_rules_whatever_its_unit_and_the_outermost_of_equals():
-    limits = [("server", 10, 200), ("team", 50, 100), ("task", 400_000, 500_000), ("run", 4, 5), ("none", 9, None)]
-    assert budget.tightest(limits) == Limit("task", 400_000, 500_000)
-    assert budget.tightest([("run", 1, None)]) is None
-    assert budget.tightest([]) is None
-
-
-def test_what_is_left_is_never_negative():
-    assert Limit("run", 7, 5).left == 0
-    assert Limit("run", 2, 5).left == 3
 
 
 def test_unset_limits_have_a_safe_default():

@@ -57,10 +57,5 @@ def test_every_reason_is_said_to_count_or_not(reason):
     assert retry.is_transient(reason) is (reason in {Reason.RATE_LIMITED, Reason.OVERLOADED})
 
 
-def test_a_worker_lost_before_the_first_step_has_tried_nothing():
-    assert not retry.counts(Reason.WORKER_LOST, steps=0)
-    assert retry.is_transient(Reason.WORKER_LOST, steps=0)
-
-
 def test_a_process_that_does_not_start_is_tried_again_at_once_and_then_later_each_time():
     assert [retry.start_pause_s(failed) for failed in range(7)] == [0, 0, 1, 2, 4, 8, 16]

@@ -72,8 +72,8 @@ class Conversation:
         self.mirror = Mirror(self.port.session_store, lose=self.desk.lose, known=known)
         recorded = partial(self.emitter.recorded, within_s=self.limits.stored_s)
         stored = partial(self.mirror.stored, within_s=self.limits.stored_s)
-        told, plan_mode = self.translator, self.start.plan_mode
-        self.gate = Gate(self.spec, self.desk, self._set_mode, recorded, stored, told.plans, told.subagents, plan_mode)
+        told = self.translator
+        self.gate = Gate(self.spec, self.desk, self._set_mode, recorded, stored, told.plans, told.subagents)
         replies = Replies(self.port, self.desk, self.gate, self.emitter)
         callbacks = options.Callbacks(
             self.gate.can_use_tool, self.gate.before_tool, replies.after_tool, replies.call_tool, self.stderr

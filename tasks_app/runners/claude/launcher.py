@@ -1,4 +1,4 @@
-"""How a Claude Code process is started: what its environment may hold, its marker, and the orders to `start_process.py`."""
+"""How a Claude Code process is started: what its environment holds, its marker, and the orders to `start_process.py`."""
 
 import importlib.util
 import os
@@ -13,14 +13,6 @@ STARTER = HERE / "start_process.py"
 MARKER = "CREWDESK_RUN"
 """Every process of a run carries `CREWDESK_RUN=<run id>:<fence>` in its environment, and so do their children."""
 
-ALLOWED = frozenset(
-    (
-        *("HOME", "PATH", "LANG", "LANGUAGE", "TZ", "TERM", "TMPDIR", "SHELL", "USER", "LOGNAME"),
-        *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"),
-        *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"),
-    )
-)
-ALLOWED_PREFIXES = ("ANTHROPIC_", "CLAUDE_", "LC_", "DISABLE_")
 SET_BY_SDK = ("CLAUDE_CODE_ENTRYPOINT", "CLAUDE_AGENT_SDK_VERSION", "CLAUDE_CODE_SDK_READS_SESSION_STATE", "PWD")
 FOR_STARTER = ("CREWDESK_WATCHDOG", "LD_LIBRARY_PATH")
 """What the starter and its Python go by of the worker's environment."""
@@ -47,11 +39,6 @@ class Launch:
             return int(self.pidfile.read_text())
         except (FileNotFoundError, ValueError):
             return None
-
-
-def allowed(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return what of a worker's environment an agent may see: for `RunSpec.env`."""
-    return {name: value for name, value in environ.items() if name in ALLOWED or name.startswith(ALLOWED_PREFIXES)}
 
 
 def marker(run_id: str, fence: int) -> str:

@@ -42,7 +42,6 @@ class Gate:
     stored: Waits  # until a call is in the transcript's store, so that the lead's answer finds it whoever goes on
     plans: Mapping[str, str]  # plan texts as they were streamed, by tool_use_id
     subagents: Mapping[str, str]  # agent id → what it was started for
-    plan_mode: bool = False
     answers: dict[str, str] = field(default_factory=dict)  # tool_use_id → the lead's answer to an escalation
     after: dict[str, str] = field(default_factory=dict)  # tool_use_id → what the agent is told when the call is done
     _modes: dict[str, str] = field(default_factory=dict)  # tool_use_id → permission mode when the call was made
@@ -66,7 +65,6 @@ class Gate:
         """The PreToolUse hook. An exception here blocks the call (`on_failure="block"`)."""
         tool, wanted, mode = str(given["tool_name"]), dict(given["tool_input"]), str(given.get("permission_mode") or "")
         self._modes[str(tool_use_id)] = mode
-        self.plan_mode = mode == "plan" if not given.get("agent_id") else self.plan_mode
         config = config_dir(str(given.get("transcript_path") or ""))
         self.reach = Reach(self.spec.workspace, self.reach.temporary, config)
         if self.desk.ends:
@@ -189,7 +187,7 @@ class Gate:
             self._rejected = [] if stuck else [*self._rejected, answer.note]
             await self._stay_in_plan_mode()
             return result
-        self._rejected, self.plan_mode = [], False
+        self._rejected = []
         return self._noted(answer, result, context)
 
     async def _escalation(self, given: dict[str, Any], context: ToolPermissionContext) -> asks.Result:
@@ -209,7 +207,6 @@ class Gate:
 
     async def _stay_in_plan_mode(self) -> None:
         """Say it again: a plan that was not approved must never leave plan mode."""
-        self.plan_mode = True
         if not self.desk.parked:
             await self.set_mode("plan")
 

@@ -31,7 +31,6 @@ class Turns:
     """The turns of one process. Feed it every message; ask `over`."""
 
     pending: list[str] = field(default_factory=list)  # uuids of our prompts that have no result yet, oldest first
-    given_up: set[str] = field(default_factory=set)
     background: dict[str, str] = field(default_factory=dict)  # task id → task type
     idle: bool | None = None  # None: this Claude Code does not tell
     begun: bool = False  # whether the process has taken up the last prompt: before that there is nothing to interrupt
@@ -47,7 +46,6 @@ class Turns:
 
     def interrupted(self) -> None:
         """Wait for no result any more: what still arrives belongs to what was interrupted."""
-        self.given_up.update(self.pending)
         self.pending.clear()
 
     @property
