@@ -59,7 +59,6 @@ def build(run_id: str, fence: int) -> Prepared:
     home = home_of(run_id, fence)
     remove_homes(run_id, upto=fence)
     key = f"{run_id}-{fence}" if team.rehearsal else None  # of this life: none gives back what is another's
-    url = server.shared().url(key) if key else None
     spec = RunSpec(
         run_id=run_id,
         fence=fence,
@@ -81,7 +80,7 @@ def build(run_id: str, fence: int) -> Prepared:
         plans_sent_back=reading.plans_sent_back(run_id),
         max_turns=team.limits.get("turns"),
         max_budget_usd=granted,
-        env=environment.for_run(home=home, run_id=run_id, fence=fence, rehearsal_url=url),
+        env=environment.for_run(home=home, run_id=run_id, fence=fence, rehearsal_url=server.shared().url(key) if key else None),
         sandbox=bool(team.limits.get("sandbox")),
         rehearsal=team.rehearsal,
     )

@@ -1,17 +1,14 @@
 """Driving a life from the claim to its end, with a runner that is played instead of a Claude process."""
 
 import asyncio
-import errno
 import threading
 
 import pytest
 
-from tasks_app.domain.leases import CRASHES
 from tasks_app.domain.plan_model import Limits
 from tasks_app.domain.statuses import DecisionKind, Reason
-from tasks_app.execution import db, dossier, drive, environment, spec
+from tasks_app.execution import db, drive, spec
 from tasks_app.models import Decision, Run, Step, Team
-from tasks_app.rehearsal import server
 from tasks_app.runners.port import Directive, Outcome, OutcomeKind, Parked
 from tasks_app.services import actions, messages, runs, snapshots
 from tests.execution.lives import ENDED, Scripted, done, drive_on, eventually, say, told
@@ -97,36 +94,6 @@ def test_a_fault_of_our_own_fails_the_attempt_in_words(crew):
     assert (run.status, run.reason) == ("failed", "error")
     assert "fault of its own" in run.detail
     assert "RuntimeError" not in run.detail
-
-
-@pytest.mark.parametrize(("module", "name"), [(environment, "for_run"), (dossier, "begin")])
-def test_a_disk_that_is_full_for_longer_uses_up_no_attempt_and_is_put_to_the_lead_with_the_host(crew, monkeypatch, module, name):
-    def full(*_, **__):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    real = getattr(module, name)
-    monkeypatch.setattr(module, name, full)
-    held = crew.claim()
-    for life in range(1, CRASHES):
-        drive_on(held)
-        run = Run.objects.get()
-        assert (run.status, run.reason, run.crashes) == ("pending", "start_failed", life)
-        Run.objects.update(due_at=0)
-        held = world.take(held.id)
-    monkeypatch.setattr(module, name, real)
-    drive_on(held, done())
-    assert (crew.task().status, crew.task().attempts) == ("completed", 0)
-    assert run.detail == "On host: The files of the agent could not be made: There is no space left on the disk."
-
-
-def test_a_rehearsal_that_cannot_begin_leaves_no_script_behind(crew, monkeypatch):
-    def full(*_, **__):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    Team.objects.update(rehearsal=True)
-    monkeypatch.setattr(environment, "for_run", full)
-    drive_on(crew.claim())
-    assert not server.shared()._runs
 
 
 def test_a_life_that_is_lost_writes_nothing_more(crew):
