@@ -44,7 +44,7 @@ KEYS = (
             (("d",), "Deny or send back"),
             (("1", "…", "9"), "Choose an option, in the question that has the focus or else the first without an answer"),
             (("r",), "Write: the note or guidance"),
-            (("Esc",), "Leave the field"),
+            (("Esc",), "Leave the field, or what says why an answer was refused: the keys above answer again"),
             (("h",), "Snooze"),
             (("[", "]"), "Previous, next request"),
         ),

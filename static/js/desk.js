@@ -95,9 +95,13 @@
     follow();
     if (refused) {
       refused = false;
+      // to what is wrong: what is typed next is meant for it, and is no key
       const why = document.querySelector("#main [role=alert]");
       why?.setAttribute("tabindex", "-1");
-      why?.focus();
+      const wrong = document.querySelector("#main [aria-invalid]") ?? why?.closest(".ask")?.querySelector("input") ?? why;
+      wrong?.closest("details")?.setAttribute("open", "");
+      wrong?.focus({ preventScroll: true });
+      why?.scrollIntoView({ block: "center" });
     }
     document.querySelector("#main [data-safe]")?.focus(); // what asks "are you sure?" begins at the safe way out
     if (!answered) return;

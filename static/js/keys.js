@@ -4,30 +4,22 @@
   const GO = { o: "/", i: "/inbox/", b: "", d: "?view=graph", m: "messages/", h: "/history/" }; // no slash before it: of a team
   const FIELDS = "textarea,select,[contenteditable],input:not([type=checkbox],[type=radio],[type=submit])";
   const LISTS = ".item[href]:not(.gone), .tcard h3 a, .agent h3 a, tbody th > a:first-child";
-  const TOGETHER_MS = 1500;
+  const TOGETHER_MS = 1500, RASH_MS = 700;
   const read = () => { try { return localStorage.getItem("keys") ?? "on"; } catch { return "on"; } };
   const keep = (word) => { try { localStorage.setItem("keys", word); } catch { /* private mode: for this page only */ } };
   const off = () => read() === "off" || document.documentElement.dataset.keys === "off";
 
-  // The team this page is about, else the first it names.
-  const team = () => {
-    const links = [...document.querySelectorAll("#main a[href^='/teams/'], .nav a[href^='/teams/']")].map((one) => one.pathname);
-    return [location.pathname, ...links].map((path) => path.match(/^\/teams\/(?!new\/)[\w-]+\//)?.[0]).find(Boolean);
-  };
-  const go = (letter) => {
-    const to = GO[letter];
-    if (to === undefined) return;
-    location.assign(to.startsWith("/") ? to : team() ? team() + to : "/teams/");
-  };
-
-  // What is asked answers only when it has been in view for a moment (desk.js), and to one press of a key that is not held.
+  // What is asked answers only when it has been in view for a moment (desk.js), and to one press of a key that is not held, nor of words
+  // that began before (`rash`), nor where the focus is at what says that something is wrong.
   // A button without a key has none on purpose: what is risky is pressed by hand.
   const card = () => shown("[data-decision]");
   const inert = () => "inert" in document.documentElement.dataset;
-  const press = (key) => card()?.querySelector(`[data-key="${key}"]:enabled`)?.click();
-  const answer = (key) => { if (!inert()) press(key); };
+  const answer = (key) => {
+    if (rash || document.activeElement?.matches("[role=alert], form:has(.error:not([hidden])) *")) return;
+    card()?.querySelector(`[data-key="${key}"]:enabled`)?.click();
+  };
   const choose = (number) => {
-    if (inert()) return;
+    if (rash) return;
     const asks = [...(card()?.querySelectorAll(".ask") ?? [])].filter((one) => one.querySelector("input"));
     const here = asks.find((one) => one.contains(document.activeElement));
     const option = (here ?? asks.find((one) => !one.querySelector("input:checked")) ?? asks[0])?.querySelectorAll(".opt input")[number - 1];
@@ -49,11 +41,6 @@
     const from = focused < 0 ? all.findIndex((one) => one.hasAttribute("aria-current")) : focused;
     all[Math.min(Math.max(from + by, 0), all.length - 1)]?.focus();
   };
-  const turn = (by) => {
-    const all = [...document.querySelectorAll(".split .item[href]:not(.gone)")];
-    const at = all.findIndex((one) => one.hasAttribute("aria-current"));
-    all[at < 0 ? 0 : at + by]?.click();
-  };
   const search = () => {
     const field = shown("#search, #main [type=search]");
     if (!field) return location.assign("/search/");
@@ -62,15 +49,11 @@
   };
 
   const shown = (selector, from = document) => [...from.querySelectorAll(selector)].find((one) => one.offsetParent);
-  const more = () => {
-    const near = document.activeElement?.closest(".card, .tcard, tr") ?? document.body, all = "details.menu > summary, details.fold > summary";
-    const menu = shown(all, near) ?? shown(all, document.getElementById("main"));
-    menu?.click();
-    menu?.focus();
-  };
   const pause = () => document.dispatchEvent(new CustomEvent("live:pause"));
+  const turn = (by) => rarely().then((one) => one.turn(by));
+  const go = (letter) => rarely().then((one) => one.go(GO[letter]));
   const rarely = () => import(document.documentElement.dataset.palette);
-  const palette = () => rarely().then(({ open }) => open(team(), pause)).catch(search);
+  const palette = () => rarely().then(({ open }) => open(pause)).catch(search);
 
   // The list, and the switch in it.
   const dress = (list) => {
@@ -88,11 +71,14 @@
   });
   dress(document.getElementById("main"));
 
-  const DO = { "/": search, "?": help, r: write, h: () => press("h"), a: () => answer("a"), d: () => answer("d"), u: () => shown("#undo-note button")?.click(), f: () => shown("#follow")?.click(), p: pause, ".": more, "[": () => turn(-1), "]": () => turn(1) };
-  let went = -TOGETHER_MS;
+  const DO = { "/": search, "?": help, r: write, h: () => answer("h"), a: () => answer("a"), d: () => answer("d"), u: () => shown("#undo-note button")?.click(), f: () => shown("#follow")?.click(), p: pause, ".": () => rarely().then((one) => one.more()), "[": () => turn(-1), "]": () => turn(1) };
+  let went = -TOGETHER_MS, early = -RASH_MS, last, rash;
   const single = (event) => {
     const key = event.key.toLowerCase(), after = event.timeStamp - went < TOGETHER_MS;
     went = -TOGETHER_MS;
+    rash = inert() || event.timeStamp - early < RASH_MS;
+    if (inert() || rash && key !== last) early = event.timeStamp; // the same again is impatience, another goes on with a word
+    last = key;
     if (event.shiftKey && key >= "a" && key <= "z") return false;
     if (key === "j" || key === "k") move(key === "j" ? 1 : -1);
     else if (event.repeat) return false;
@@ -113,7 +99,7 @@
       return;
     }
     // out of a field, back to where the keys of an answer work
-    if (event.key === "Escape" && field?.closest("[data-answer]")) return field.closest("[data-decision]")?.querySelector("h2")?.focus();
+    if (event.key === "Escape" && (field?.closest("[data-answer]") || event.target.matches?.("[role=alert]"))) return card()?.querySelector("h2").focus();
     if (field || off() || event.key.length > 1 || (chord && !event.getModifierState("AltGraph"))) return;
     const box = document.querySelector("dialog[open]");
     if (box) { if (event.key === "?") box.close(); return; }

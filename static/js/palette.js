@@ -1,4 +1,5 @@
-// The palette: every place and act of the page that is open, found by typing; and the list of keys. Loaded by keys.js when asked for.
+// The palette: every place and act of the page that is open, found by typing; the list of keys; and what rare keys do. Loaded by keys.js
+// when asked for.
 // It holds nothing of its own: each line is a link or a button of the page. Answers are not among them: they are read first.
 const PLACES = ".nav a[href], .tabbar a[href], #main .title a[href], #main .seg-ctl a[href]";
 const THINGS = "#main :is(.item[href], .tcard h3 a, .agent h3 a, tbody th > a:first-child)";
@@ -7,6 +8,12 @@ const MOST = 50;
 
 const words = (node) => [...node.childNodes].map((one) => one.textContent).join(" ").replace(/\s+/g, " ").trim();
 const seen = (node) => node.offsetParent && !node.disabled && !node.closest("[data-answer], dialog");
+
+// The team this page is about, else the first it names.
+const team = () => {
+  const links = [...document.querySelectorAll("#main a[href^='/teams/'], .nav a[href^='/teams/']")].map((one) => one.pathname);
+  return [location.pathname, ...links].map((path) => path.match(/^\/teams\/(?!new\/)[\w-]+\//)?.[0]).find(Boolean);
+};
 
 const lines = (team, pause) => {
   const found = new Map();
@@ -21,8 +28,8 @@ const lines = (team, pause) => {
   return [...found.values()];
 };
 
-export const open = (team, pause) => {
-  const all = lines(team, pause), box = document.createElement("dialog");
+export const open = (pause) => {
+  const all = lines(team(), pause), box = document.createElement("dialog");
   box.className = "card palette";
   box.setAttribute("aria-label", "Commands");
   box.innerHTML = `<input type="text" role="combobox" aria-label="Place, task, agent or act" placeholder="Place, task, agent or act" aria-expanded="true"
@@ -94,4 +101,26 @@ export const help = async (dress) => {
   dress(box);
   document.body.append(box);
   box.showModal();
+};
+
+// What follows a `g` (keys.js has where it leads).
+export const go = (to) => {
+  const of = team();
+  if (to !== undefined) location.assign(to.startsWith("/") ? to : of ? of + to : "/teams/");
+};
+
+// `[` and `]`: another request of the list.
+export const turn = (by) => {
+  const all = [...document.querySelectorAll(".split .item[href]:not(.gone)")];
+  const at = all.findIndex((one) => one.hasAttribute("aria-current"));
+  all[at < 0 ? 0 : at + by]?.click();
+};
+
+// `.`: the nearest menu.
+export const more = () => {
+  const near = document.activeElement?.closest(".card, .tcard, tr") ?? document.body, all = "details.menu > summary, details.fold > summary";
+  const shown = (from) => [...from.querySelectorAll(all)].find((one) => one.offsetParent);
+  const menu = shown(near) ?? shown(document.getElementById("main"));
+  menu?.click();
+  menu?.focus();
 };
