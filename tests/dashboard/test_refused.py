@@ -105,3 +105,23 @@ def test_words_that_begin_before_the_next_request_is_in_view_for_a_moment_answer
     page.wait_for_timeout(800)
     page.keyboard.press("h")
     expect(page.locator("#undo-note")).to_contain_text("Snoozed for 5 min: ")
+
+
+def test_the_address_names_the_request_that_is_shown(real_desk: RealDesk, page: Page) -> None:
+    """After a snooze and after it was taken back; what is fetched again is what is in view."""
+    world, url = real_desk.world, real_desk.server.url
+    address = f"{url}/inbox/{world['held']}/"
+    page.goto(address)
+    ready(page)
+    page.keyboard.press("h")
+    expect(page.locator("#undo-note")).to_be_visible()
+    shown = page.locator("[data-decision]").get_attribute("data-decision")
+    assert shown != world["held"]
+    expect(page).to_have_url(f"{url}/inbox/{shown}/")
+    page.keyboard.press("u")
+    expect(page.get_by_text("It waits again as before.")).to_be_visible()
+    expect(page).to_have_url(address)
+    expect(page.locator("[data-decision]")).to_have_attribute("data-decision", world["held"])
+    page.go_back()
+    expect(page).to_have_url(f"{url}/inbox/{shown}/")
+    expect(page.locator("[data-decision]")).to_have_attribute("data-decision", str(shown))
