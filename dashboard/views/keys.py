@@ -17,7 +17,7 @@ KEYS = (
             (("g", "m"), "Messages of that team"),
             (("g", "h"), "History"),
             (("/",), "Search"),
-            (("Ctrl", "k"), "Palette: every place, task, agent and act of the page, found by typing (on a Mac Cmd k)"),
+            (("Ctrl", "k"), "Palette: places, and this page’s tasks, agents and acts; the rest by a search (on a Mac Cmd k)"),
             (("?",), "This list"),
         ),
     ),
