@@ -34,11 +34,11 @@ def tokens(value: float | str | None) -> str:
 def usd(value: Decimal | float | str | None) -> str:
     """`$4.62`, `<$0.01`, `$1,204.00`; None: `cost not reported`. Never $0.00 for what is unknown."""
     if value is None or value == "":
-        return "cost not reported"
+        return budget.spent("")
     try:
         amount = Decimal(str(value))
     except InvalidOperation:
-        return "cost not reported"
+        return budget.spent("")
     return "<$0.01" if 0 < amount < Decimal("0.01") else f"${amount:,.2f}"
 
 
@@ -55,6 +55,12 @@ COST_PARTIAL = "A process ended before it reported what its last turn cost. Its 
 def cost(value: Decimal | None, partial: bool) -> str:
     """`$4.62`, or `at least $4.62` where a process ended before it could report what its last turn cost."""
     return _least("at least ", value) if partial and value is not None else usd(value)
+
+
+@register.simple_tag
+def spent(value: Decimal | None, partial: bool, limit: Decimal | float | None) -> str:
+    """A cost against its budget, where there is one: `$4.62 of $5.00`, `cost not reported (budget $5.00)`."""
+    return budget.spent(cost(value, partial) if value is not None else "", usd(limit) if limit is not None else "")
 
 
 @register.filter

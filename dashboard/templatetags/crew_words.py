@@ -9,7 +9,7 @@ from django.utils import timezone
 from dashboard.templatetags.crew_format import cost, tokens, usd, usd_short, usd_whole
 from tasks_app.decision_kinds import registry
 from tasks_app.decision_kinds.registry import choice_word
-from tasks_app.domain.budget import PACE_MIN_S
+from tasks_app.domain.budget import PACE_MIN_S, spent
 from tasks_app.domain.statuses import REASON_WORD, DecisionKind
 from tasks_app.management import words
 from tasks_app.selectors.states import AgentState, TaskState, TeamState
@@ -144,8 +144,8 @@ def spending(team: TeamSummary) -> str:
     """
     stand = team.stand
     shown = stand.limit_usd if stand.over_usd else team.budget_usd
-    budget = f" of {usd_short(shown)}" if shown is not None else ""
-    parts = [cost(team.used_usd, team.cost_partial) + budget]
+    amount = cost(team.used_usd, team.cost_partial) if team.used_usd is not None else ""
+    parts = [spent(amount, usd_short(shown) if shown is not None else "")]
     percent = team.percent
     if stand.used_up:
         parts.append(overshoot(stand.over_usd, stand.over_tokens) or "used up")

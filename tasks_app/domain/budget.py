@@ -38,6 +38,16 @@ class Limit:
         return self.used / self.limit if self.limit > 0 else float("inf")
 
 
+def spent(amount: str, limit: str = "") -> str:
+    """Return a cost and its budget, both in words: `$4.62 of $60`; without a cost `cost not reported (budget $60)`.
+
+    A cost that nobody has told yet is neither 0 nor a part of anything.
+    """
+    if not amount:
+        return f"cost not reported (budget {limit})" if limit else "cost not reported"
+    return f"{amount} of {limit}" if limit else amount
+
+
 def over(used: float | None, limit: float | None) -> float:
     """Return how far `used` is above `limit`, in their unit; 0 where it is not, or where one of them is not known."""
     return max(0.0, round(float(used) - float(limit), 6)) if used is not None and limit is not None else 0.0

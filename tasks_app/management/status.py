@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
+from tasks_app.domain.budget import spent
 from tasks_app.domain.statuses import TaskStatus
 from tasks_app.domain.text import one_line
 from tasks_app.management import words
@@ -169,10 +170,10 @@ def _obstacle(found: Obstacle) -> str:
 def _header(status: Status) -> Text:
     team, counts = status.team, status.team.counts
     least = "at least " if team.cost_partial else ""
-    money = f"{least}${team.used_usd:.2f}" if team.used_usd is not None else "cost unknown"
+    money = f"{least}${team.used_usd:.2f}" if team.used_usd is not None else ""
     limit = team.stand.limit_usd if team.stand.over_usd else team.budget_usd
-    budget = f" of ${limit:.2f}" if limit is not None else ""
-    facts = [f"{counts.done} of {counts.total} tasks completed", f"{words.tokens(team.used_tokens)} tokens", money + budget]
+    cost = spent(money, f"${limit:.2f}" if limit is not None else "")
+    facts = [f"{counts.done} of {counts.total} tasks completed", f"{words.tokens(team.used_tokens)} tokens", cost]
     facts += _used_up(team) or _on_pace_for(team, status.now)
     if team.waiting:
         facts.insert(1, f"{team.waiting} waiting for you")

@@ -94,7 +94,7 @@ def _over(usd: Decimal | None, tokens: int | None, used_usd: Decimal | None, use
 
 def _used(usd: Decimal | None, tokens: int | None, used_usd: Decimal | None, used_tokens: int) -> str:
     """What was used of a budget, and how far it was overshot; nothing where there is none."""
-    parts = [f"${used_usd or 0:.2f} of ${usd:.2f}"] if usd is not None else []
+    parts = [f"${used_usd:.2f} of ${usd:.2f}" if used_usd else f"${usd:.2f}, {budget.spent('')}"] if usd is not None else []
     parts += [f"{words.tokens(used_tokens)} of {words.tokens(tokens)} tokens"] if tokens else []
     over = words.overshoot(*_over(usd, tokens, used_usd, used_tokens))
     return " · ".join([f"budget: {' and '.join(parts)}", *([over] if over else [])]) if parts else ""
@@ -146,7 +146,7 @@ def _criterion(number: int, one: Criterion) -> str:
 
 
 def _attempt(one: Attempt) -> Iterator[str]:
-    cost = "cost not reported" if one.cost_usd is None else f"{'at least ' if one.cost_partial else ''}${one.cost_usd:.2f}"
+    cost = budget.spent("" if one.cost_usd is None else f"{'at least ' if one.cost_partial else ''}${one.cost_usd:.2f}")
     facts = [f"{span(one.time.worked_s)} working"] if one.started_at else ["not started"]
     facts += [f"{span(one.time.waited_s)} waiting for you"] if one.time.waited_s >= 1 else []
     facts += [f"{words.tokens(one.tokens)} tokens", cost, *([one.changed] if one.changed else [])]

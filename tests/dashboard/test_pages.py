@@ -160,6 +160,20 @@ def test_what_is_unknown_is_said_to_be_unknown(desk, team):
     assert "$0.00" not in text
 
 
+def test_a_cost_that_nobody_has_told_yet_is_said_in_the_same_words_wherever_it_would_stand(desk, team):
+    type(team).objects.update(budget_usd=5)
+    agent = make.AgentFactory(team=team, used_tokens=4_000)
+    run = make.RunFactory(task__team=team, task__budget_usd=2, agent=agent, budget_usd=1)
+    overview = words_of(desk.get(reverse("overview")))
+    assert "cost not reported (budget $5) ·" in overview
+    assert "4 k · cost – not reported" in overview  # the dash is seen, the words are read out and stand in the title
+    assert "cost not reported (budget $5) ·" in words_of(desk.get(reverse("team", args=[team.slug])))
+    task = words_of(desk.get(reverse("task", args=[run.task_id])))
+    assert "0 tok · cost not reported (budget $2.00)" in task
+    assert "tokens not reported · cost not reported (budget $1.00)" in task
+    assert "not reported of" not in overview + task
+
+
 def test_an_empty_desk_says_what_to_do_next(stranger):
     text = words_of(stranger.get(reverse("overview")))
     assert "No team yet. Start one from a plan file." in text

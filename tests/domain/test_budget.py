@@ -27,5 +27,18 @@ def test_a_limit_of_nothing_is_used_up(limit):
     assert budget.level(0, limit) is Level.USED_UP
 
 
+@pytest.mark.parametrize(
+    ("amount", "limit", "said"),
+    [
+        ("$4.62", "$60", "$4.62 of $60"),
+        ("$4.62", "", "$4.62"),
+        ("", "$60", "cost not reported (budget $60)"),
+        ("", "", "cost not reported"),
+    ],
+)
+def test_a_cost_that_nobody_has_told_is_no_part_of_a_budget(amount, limit, said):
+    assert budget.spent(amount, limit) == said
+
+
 def test_unset_limits_have_a_safe_default():
     assert 0 < budget.DEFAULT_TEAM_USD < budget.DEFAULT_SERVER_USD_A_DAY < float("inf")

@@ -99,7 +99,7 @@ def test_the_head_counts_and_says_that_it_is_a_rehearsal(team: Any) -> None:
     shown = text(team)
     assert "1 of 5 tasks completed · 1 waiting for you" in shown
     assert "Rehearsal: replies are scripted" in shown
-    assert "cost unknown of $5.00" in shown
+    assert "cost not reported (budget $5.00)" in shown
 
 
 def test_the_head_says_where_spending_leads_once_that_is_known() -> None:

@@ -142,6 +142,13 @@ def test_a_task_under_review_is_shown_as_such(team: Any) -> None:
     assert "IN REVIEW – ada waits for you" in run("task", "billing", "1")[1]
 
 
+def test_a_cost_that_nobody_has_told_is_not_said_to_be_zero(team: Any) -> None:
+    RunFactory(task=TaskFactory(team=team, number=1, budget_usd=2), budget_usd=1)
+    out = run("task", "billing", "T-1")[1]
+    assert "budget: $2.00, cost not reported" in out
+    assert "budget: $1.00, cost not reported" in out
+
+
 def test_a_task_is_shown_as_on_its_page(team: Any) -> None:
     ada = AgentFactory(team=team, name="ada")
     schema = TaskFactory(team=team, number=1, title="Schema", done=True)

@@ -62,11 +62,11 @@ def team(**changes):
         ({"used_usd": Decimal(60)}, "$60.00 of $60 · used up · new tasks held · 1.84 M tok"),
         ({"used_usd": Decimal(61), "counts": Counts(done=1)}, "$61.00 of $60 · over by $1.00 · 1.84 M tok"),
         ({"budget_tokens": 1_800_000}, "$41.20 of $60 · over by 40 k tok · new tasks held · 1.84 M tok"),
-        ({"used_usd": None}, "cost not reported of $60 · 1.84 M tok"),
+        ({"used_usd": None}, "cost not reported (budget $60) · 1.84 M tok"),
         ({"budget_usd": None, "used_usd": Decimal(4)}, "$4.00 · 1.84 M tok"),
         ({"budget_usd": None}, "$41.20 of $20 · over by $21.20 · new tasks held · 1.84 M tok"),
         ({"cost_partial": True}, "at least $41.20 of $60 · 68% · 1.84 M tok"),
-        ({"used_usd": None, "cost_partial": True}, "cost not reported of $60 · 1.84 M tok"),
+        ({"used_usd": None, "cost_partial": True}, "cost not reported (budget $60) · 1.84 M tok"),
     ],
 )
 def test_spending_is_said_against_the_budget(changes, text):
