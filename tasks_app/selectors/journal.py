@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Model
+from django.db.models import Max, Model
 
 from tasks_app.domain.ids import task_label
-from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus
+from tasks_app.domain.statuses import DecisionKind, DecisionStatus, RunStatus, TaskStatus
 from tasks_app.models import Agent, Decision, Dependency, Event, Message, Run, Task, Team
 
 PAGE = 500
@@ -45,7 +45,7 @@ class Entry:
     task: str = ""  # T-42, or nothing
     task_pk: int | None = None
     task_title: str = ""
-    allowed: int | None = None  # attempts of the task
+    allowed: int | None = None  # attempts of the task; None also where some do not count: their numbers go beyond what is allowed
     run: str = ""
     attempt: int | None = None
     agent: str = ""
@@ -129,13 +129,20 @@ def _rows(model: type[Model], pks: Collection[Any], *names: str) -> Iterable[tup
     return model._default_manager.filter(pk__in=pks).values_list(*names) if pks else ()
 
 
+UNDER_WAY = (TaskStatus.IN_PROGRESS, TaskStatus.COMPLETED)
+"""The last attempt counts, too, though it has not failed."""
+
+
 def _tasks(rows: Sequence[Event]) -> Mapping[tuple[int, int | None], tuple[int | None, str, int | None]]:
     numbers = {row.task_number for row in rows if row.task_number is not None}
     if not numbers:
         return {}
-    found = Task.objects.filter(team_id__in={row.team_id for row in rows}, number__in=numbers)
-    facts = found.values_list("team_id", "number", "pk", "title", "attempts_allowed")
-    return {(team, number): (pk, title, allowed) for team, number, pk, title, allowed in facts}
+    found = Task.objects.filter(team_id__in={row.team_id for row in rows}, number__in=numbers).annotate(last=Max("runs__attempt"))
+    facts = found.values_list("team_id", "number", "pk", "title", "attempts_allowed", "attempts", "status", "last")
+    return {
+        (team, number): (pk, title, allowed if (last or 0) <= failures + (status in UNDER_WAY) else None)
+        for team, number, pk, title, allowed, failures, status, last in facts
+    }
 
 
 TARGETS = ("payload__input__command", "payload__input__file_path", "payload__input__path", "payload__input__url")

@@ -223,6 +223,16 @@ def test_a_sentence_names_what_a_page_can_link() -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(("failed", "said"), [(1, "(attempt 2 of 3)"), (0, "(attempt 2)")])
+def test_an_attempt_that_does_not_count_is_none_of_those_that_are_allowed(failed: int, said: str) -> None:
+    task = make.TaskFactory(number=3, title="Payment API", in_progress=True, attempts=failed)
+    make.RunFactory(task=task, attempt=1, status="failed" if failed else "killed")
+    run = make.RunFactory(task=task, attempt=2)
+    event = make.EventFactory(team=task.team, kind="task.claimed", task_number=3, run_id=run.pk, data={"attempt": 2})
+    assert sentences.text(journal.named([event])[0]).endswith(said)
+
+
+@pytest.mark.django_db
 def test_the_names_are_read_in_a_constant_number_of_queries(django_assert_max_num_queries: Any) -> None:
     run = make.RunFactory(task__title="Payment API", task__number=3, agent__name="ada", attempt=2)
     decision = make.DecisionFactory(run=run, status="answered", choice="allow")
