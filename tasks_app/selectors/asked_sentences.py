@@ -52,7 +52,10 @@ def opened(entry: Entry) -> Said:
         what = found.title.removeprefix(f"{entry.task} {entry.task_title} ")
         return told("{asker} asked the lead what to do with {task}", what)
     question = found.title.partition(" asks: ")[2] or found.title
-    return say(OPENED.get(found.kind, "{title}{on}"), title=found.title or "An agent needs the lead", question=question)
+    template, title = OPENED.get(found.kind, "{title}{on}"), found.title or "An agent needs the lead"
+    if entry.agent and title.startswith(f"{entry.agent} ") and template.startswith("{title}"):
+        template, title = f"{{asker}}{template}", title.removeprefix(entry.agent)
+    return say(template, title=title, question=question)
 
 
 ANSWERED: Mapping[tuple[str, str], str] = {

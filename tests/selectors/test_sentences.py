@@ -222,6 +222,17 @@ def test_a_sentence_names_what_a_page_can_link() -> None:
     assert [(part.kind, part.key) for part in parts if part.kind] == [("code", ""), ("agent", 1), ("task", 3)]
 
 
+@pytest.mark.parametrize(
+    ("kind", "title"),
+    [("plan", "ada proposes a plan"), ("budget", "ada has used up the budget"), ("stall", "ada has been quiet")],
+)
+def test_who_asks_is_named_so_that_a_page_can_link_it(kind: str, title: str) -> None:
+    asked = entry(EventKind.DECISION_OPENED, request=Request(kind, title))
+    parts = sentences.sentence(asked)
+    assert (parts[0].text, parts[0].kind, parts[0].key) == ("ada", "agent", 1)
+    assert sentences.text(asked) == f"{title} {'for' if kind == 'plan' else 'on'} T-3 Payment API"
+
+
 @pytest.mark.django_db
 @pytest.mark.parametrize(("failed", "said"), [(1, "(attempt 2 of 3)"), (0, "(attempt 2)")])
 def test_an_attempt_that_does_not_count_is_none_of_those_that_are_allowed(failed: int, said: str) -> None:
