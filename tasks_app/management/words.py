@@ -25,6 +25,8 @@ WHY: dict[Why, str] = {
 COMMAND = "uv run manage.py"
 """How a command begins that people can copy."""
 WIDTH = 300
+WHOLE = 5000
+"""The most of a line that shows all of what it is about."""
 _QUIET = frozenset(
     {
         EventKind.RUN_STEPS,
@@ -91,11 +93,15 @@ def pace(card: AgentCard) -> str:
     return "over" if card.over else "on track"
 
 
-def line(entry: Entry) -> str:
-    """Return an event as one harmless line: the time, what happened, and for a request that is still open how to answer it."""
+def line(entry: Entry, *, whole: bool = False) -> str:
+    """Return an event as one harmless line: the time, what happened, and for a request that is still open how to answer it.
+
+    With `whole` long texts in it are not cut.
+    """
     asks = entry.kind == EventKind.DECISION_OPENED and entry.request is not None and entry.request.open
     answer = f"  → {COMMAND} decide {one_line(entry.decision, 16)}" if asks else ""
-    return f"{timezone.localtime(entry.at):%H:%M:%S} {one_line(sentences.text(entry), WIDTH)}{answer}"
+    said = one_line(sentences.text(entry, whole=whole), WHOLE if whole else WIDTH)
+    return f"{timezone.localtime(entry.at):%H:%M:%S} {said}{answer}"
 
 
 def is_progress(entry: Entry) -> bool:

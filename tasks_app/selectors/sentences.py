@@ -19,9 +19,10 @@ def sentence(entry: Entry) -> tuple[Part, ...]:
     return telling.fill(tell(entry), entry)
 
 
-def text(entry: Entry) -> str:
-    """Return the sentence as one harmless line; what can be run stands in backticks."""
-    return "".join(f"`{part.text}`" if part.kind == "code" else part.text for part in sentence(entry))
+def text(entry: Entry, *, whole: bool = False) -> str:
+    """Return the sentence as one harmless line, with `whole` also what it would cut; what can be run stands in backticks."""
+    parts = [((whole and part.whole) or part.text, part.kind) for part in sentence(entry)]
+    return "".join(f"`{said}`" if kind == "code" else said for said, kind in parts)
 
 
 def _team_started(entry: Entry) -> Said:

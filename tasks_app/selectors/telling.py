@@ -6,14 +6,16 @@ goes into them as text and is never read as a template.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tasks_app.domain.statuses import REASON_WORD
-from tasks_app.domain.text import mask_secrets, one_line
+from tasks_app.domain.text import cut, mask_secrets, one_line
 from tasks_app.selectors.journal import Entry, Request
 
 WIDTH = 160
 """Characters of one text of a person or agent in a sentence."""
+WHOLE = 4000
+"""Characters of such a text where all of it is shown."""
 _BRACES = re.compile(r"\{(\w+)\}")
 Said = tuple[str, Mapping[str, object]]
 """A template, and the texts of this one event for words in it that are no `THINGS`."""
@@ -31,6 +33,7 @@ class Part:
     text: str
     kind: str = ""
     key: str | int = ""
+    whole: str = ""  # all of a text that was cut
 
 
 def fill(said: Said, entry: Entry) -> tuple[Part, ...]:
@@ -41,13 +44,12 @@ def fill(said: Said, entry: Entry) -> tuple[Part, ...]:
         if at % 2 == 0:
             parts.append(Part(piece))
         elif piece in more:
-            words = str(more[piece])
-            parts.append(Part((" " if words.startswith(" ") else "") + brief(words)))
+            parts.append(_text(str(more[piece])))
         else:
             parts += THINGS[piece](entry)
     found = [part for part in parts if part.text]
     if template[:1].islower() or found[0].text in UNKNOWN:
-        found[0] = Part(found[0].text[:1].upper() + found[0].text[1:])
+        found[0] = replace(found[0], text=found[0].text[:1].upper() + found[0].text[1:], kind="", key="")
     return tuple(found)
 
 
@@ -66,6 +68,14 @@ def person(entry: Entry, name: str = "") -> str:
 def brief(value: object) -> str:
     """Return a text of an agent or a person as one harmless line without secrets."""
     return one_line(mask_secrets(str(value)), WIDTH)
+
+
+def _text(words: str, kind: str = "") -> Part:
+    """Return a text as part of a sentence, and what of it the sentence has no room for."""
+    before = " " if words.startswith(" ") else ""
+    whole = one_line(mask_secrets(words), WHOLE)
+    shown = cut(whole, WIDTH)
+    return Part(before + shown, kind, whole=before + whole if shown != whole else "")
 
 
 def asked(entry: Entry) -> Request:
@@ -131,7 +141,7 @@ def _call(entry: Entry) -> tuple[Part]:
     found = asked(entry)
     if not found.tool:
         return (Part("a tool"),)
-    return (Part(brief(f"{found.tool}({found.target})" if found.target else found.tool), "code"),)
+    return (_text(f"{found.tool}({found.target})" if found.target else found.tool, "code"),)
 
 
 THINGS: Mapping[str, Callable[[Entry], tuple[Part, ...]]] = {

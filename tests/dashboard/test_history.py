@@ -58,6 +58,17 @@ def test_every_filter_is_a_plain_form_that_keeps_what_was_chosen(desk, team, ans
     assert answered.decision_id in html
 
 
+def test_a_long_note_can_be_read_whole(desk, team):
+    make.EventFactory(
+        team=team, kind=EventKind.NOTE, actor="system", data={"text": f"{'It starts clean. ' * 20}Not put back: a.py"}
+    )
+    for address in (reverse("history"), reverse("search") + "?q=clean"):
+        html = html_of(desk.get(address))
+        sentence, _, rest = html.partition("<details")
+        assert "Not put back" not in sentence
+        assert "Not put back: a.py" in rest.partition("</details>")[0]
+
+
 @pytest.mark.parametrize("query", ["?task=4", "?agent=nobody", "?kind=budget", "?q=nothere", "?team=999999"])
 def test_a_filter_that_nothing_matches_says_so_and_can_be_cleared(desk, answered, query):
     text = words_of(look(desk, query))

@@ -35,6 +35,12 @@ def test_the_last_lines_are_sentences_and_steps_do_not_count(team: Any) -> None:
     assert said("--after", "2") == ["Lead let the team Billing work again"]
 
 
+def test_a_long_note_is_printed_whole(team: Any) -> None:
+    note = f"{'This attempt starts clean. ' * 20}Not put back: models.py"
+    make.EventFactory(team=team, kind=EventKind.NOTE, actor="system", data={"text": note})
+    assert said("--after", "4")[-1] == f"Crewdesk made a note: {note}"
+
+
 def test_json_is_a_document_per_event_with_its_sentence_and_everything_else(team: Any) -> None:
     _, out, _ = run("tail", "billing", "--json")
     rows = [json.loads(line) for line in out.splitlines()]

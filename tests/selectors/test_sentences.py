@@ -233,6 +233,15 @@ def test_who_asks_is_named_so_that_a_page_can_link_it(kind: str, title: str) -> 
     assert sentences.text(asked) == f"{title} {'for' if kind == 'plan' else 'on'} T-3 Payment API"
 
 
+def test_what_a_sentence_has_no_room_for_is_kept_beside_it_without_secrets() -> None:
+    note = entry(EventKind.NOTE, data={"text": "word " * 60 + "password=hunter2 last"})
+    cut = sentences.sentence(note)[-1]
+    assert cut.text.endswith("…")
+    assert cut.whole.endswith("password=*** last")
+    assert sentences.text(note, whole=True).endswith("password=*** last")
+    assert not any(part.whole for part in sentences.sentence(entry(EventKind.NOTE, data={"text": "short"})))
+
+
 @pytest.mark.django_db
 @pytest.mark.parametrize(("failed", "said"), [(1, "(attempt 2 of 3)"), (0, "(attempt 2)")])
 def test_an_attempt_that_does_not_count_is_none_of_those_that_are_allowed(failed: int, said: str) -> None:

@@ -62,7 +62,7 @@ class Command(DeskCommand):
             if as_json:
                 self.print_json(_as_json(entry), compact=True)
             elif steps or entry.kind != EventKind.RUN_STEPS:
-                self.stdout.write(words.line(entry))
+                self.stdout.write(words.line(entry, whole=True))
         self.stdout.flush()
 
 
