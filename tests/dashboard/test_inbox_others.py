@@ -93,3 +93,12 @@ def test_a_session_of_an_earlier_version_breaks_no_page(desk, ask):
     session["answered"] = {"id": "d1", "title": "A title", "word": "Allow"}
     session.save()
     assert desk.get(reverse("inbox-detail", args=[ask().pk])).status_code == 200
+
+
+def test_what_was_answered_while_it_was_snoozed_is_not_snoozed_any_more(ask, answer, desk):
+    asked, _ = ask(), ask(DecisionKind.PLAN)
+    desk.post(reverse("decision-snooze", args=[asked.pk]), {"minutes": "5"})
+    html = html_of(desk.get(answer(asked, choice="allow")["Location"]))
+    row = html.partition(f'id="row-{asked.pk}"')[2].partition("</a>")[0]
+    assert "Allowed once" in row
+    assert "snoozed" not in row
