@@ -102,3 +102,9 @@ def test_what_was_answered_while_it_was_snoozed_is_not_snoozed_any_more(ask, ans
     row = html.partition(f'id="row-{asked.pk}"')[2].partition("</a>")[0]
     assert "Allowed once" in row
     assert "snoozed" not in row
+
+
+def test_where_everything_is_snoozed_the_bar_does_not_read_as_if_more_waited(ask, desk):
+    for said in ("1 waiting for you · snoozed ·", "2 waiting for you · all snoozed ·"):
+        desk.post(reverse("decision-snooze", args=[ask().pk]), {"minutes": "5"})
+        assert said in words_of(desk.get(reverse("overview")))
