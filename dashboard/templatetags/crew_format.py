@@ -81,6 +81,15 @@ def cost_hint(partial: bool) -> str:
 
 
 @register.filter
+def amount(value: Decimal | float | str | None) -> str:
+    """An amount of money in a field: `5`, `4.50`, `0.0125`; nothing for None and for what a template does not find."""
+    if value is None or value == "":
+        return ""
+    text = f"{Decimal(str(value)).normalize():f}"
+    return f"{text}0" if text[-2:-1] == "." else text
+
+
+@register.filter
 def usd_short(value: Decimal | float | None) -> str:
     """A budget: `$60`, or `$4.50` where cents matter."""
     if value is None:

@@ -174,6 +174,13 @@ def test_a_cost_that_nobody_has_told_yet_is_said_in_the_same_words_wherever_it_w
     assert "not reported of" not in overview + task
 
 
+def test_the_budget_that_holds_stands_in_its_field_as_people_write_it(desk, team):
+    type(team).objects.update(budget_usd=5)
+    task = make.TaskFactory(team=team, budget_usd="2.50")
+    assert 'name="usd" value="5"' in html_of(desk.get(reverse("team", args=[team.slug])))
+    assert 'name="usd" value="2.50"' in html_of(desk.get(reverse("task", args=[task.pk])))
+
+
 def test_an_empty_desk_says_what_to_do_next(stranger):
     text = words_of(stranger.get(reverse("overview")))
     assert "No team yet. Start one from a plan file." in text

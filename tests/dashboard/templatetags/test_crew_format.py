@@ -53,6 +53,22 @@ def test_cost_is_never_zero_for_what_is_unknown(value, text):
     assert form.usd(value) == text
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Decimal("5.0000"), "5"),
+        (Decimal("50.0000"), "50"),
+        (Decimal("4.5000"), "4.50"),
+        (Decimal("0.0125"), "0.0125"),
+        (20.0, "20"),
+        (None, ""),
+        ("", ""),
+    ],
+)
+def test_an_amount_in_a_field_has_no_needless_decimals(value, text):
+    assert form.amount(value) == text
+
+
 def test_budgets_and_forecasts_leave_needless_cents_out():
     assert [form.usd_short(value) for value in (Decimal(60), Decimal("4.50"), None)] == ["$60", "$4.50", "no budget"]
     assert [form.usd_whole(value) for value in (Decimal("57.6"), Decimal("4.5"), None)] == ["$58", "$4.50", "unknown"]
