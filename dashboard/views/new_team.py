@@ -38,6 +38,7 @@ class Preview:
     tasks: tuple[tuple[int, Task], ...]
     drawing: dict[str, Any] | None  # what waits for what, as a picture; None: nothing waits for anything
     first: tuple[str, ...]  # labels of the tasks that start at once
+    at_once: int  # agents that may work at the same time
     roles: int
     shortest_min: float  # minutes along the longest chain, by the lower estimates
     longest_min: float
@@ -94,6 +95,7 @@ def preview(plan: Plan, base: Path, *, rehearsal: bool) -> Preview:
     deps = dict(enumerate(plan.needs()))
     free = [task.label for place, task in enumerate(plan.tasks) if not deps[place]]
     windows = [_window(task) for task in plan.tasks]
+    at_once = min(plan.limits.parallel, len(plan.agents))
     space = plan.workspace
     where = str((base / space.path).resolve()) if space.path else ""
     how = {"copy": "a copy of", "in_place": "in place:", "git": "a clone of"}[space.mode]
@@ -101,7 +103,8 @@ def preview(plan: Plan, base: Path, *, rehearsal: bool) -> Preview:
         plan=plan,
         tasks=tuple(enumerate(plan.tasks, 1)),
         drawing=_drawing(plan) if any(deps.values()) else None,
-        first=tuple(free[: plan.limits.parallel]),
+        first=tuple(free[:at_once]),
+        at_once=at_once,
         roles=len({agent.role for agent in plan.agents}),
         shortest_min=graph.critical_path(deps, {place: low for place, (low, _) in enumerate(windows)}).total,
         longest_min=graph.critical_path(deps, {place: high for place, (_, high) in enumerate(windows)}).total,

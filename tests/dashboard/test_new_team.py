@@ -86,6 +86,7 @@ def test_a_good_plan_is_shown_before_it_runs(post):
     text = words_of(response)
     assert "3 tasks, 2 agents, 2 roles, no circle" in text
     assert "First to start schema, page" in text
+    assert "At once 2 agents" in text
     assert "about 15–30 min of work" in text
     assert "Start team: 2 agents, up to $5" in text
     assert "Nothing runs before this button." in text
@@ -93,6 +94,13 @@ def test_a_good_plan_is_shown_before_it_runs(post):
     assert html_of(response).count("<path d=") == 2
     assert "Rehearsal: replies are scripted" in text
     assert not Team.objects.filter(name="Billing").exists()
+
+
+def test_no_more_work_at_once_than_there_are_agents(post):
+    alone = PLAN.replace("  - {name: ben, role: frontend}\n", "").replace("role: frontend", "role: backend")
+    text = words_of(post(plan=alone, do="check"))
+    assert "At once 1 agent " in text
+    assert "First to start schema At once" in text
 
 
 def test_the_checked_plan_is_started_by_its_button(post, home, lead):
@@ -156,6 +164,10 @@ def test_a_folder_that_is_not_there_is_named(post, admin, base, words):
     assert response.status_code == 422
     assert words_of(response).count(words) == 1
     assert 'aria-invalid="true" aria-describedby="error-base"' in html_of(response)
+
+
+def test_the_other_ways_to_begin_are_named_in_one_sentence(desk):
+    assert "See an example plan , or import a team from its file ." in words_of(desk.get(reverse("team-new")))
 
 
 def test_the_example_can_be_looked_at(desk):
