@@ -164,7 +164,8 @@ def _why_pending(card: TaskCard) -> str:
 
 def _obstacle(found: Obstacle) -> str:
     never = words.never(found)
-    return f"{found.task.label} {found.task.title}{', ' if never else ''}{never}"
+    asks = " and waits for you" if never and found.asks else ""
+    return f"{found.task.label} {found.task.title}{', ' if never else ''}{never}{asks}"
 
 
 def _header(status: Status) -> Text:

@@ -54,6 +54,7 @@ class Obstacle:
     why: Why
     root: Link
     never: bool
+    asks: bool = False  # a person is asked what to do about the root: its column is that of what waits, not of what failed
 
 
 @dataclass(frozen=True)
@@ -230,10 +231,15 @@ def _cards(tasks: "Sequence[DerivedTask]", facts: _Facts) -> list[TaskCard]:
 
 def _obstacles(facts: _Facts, blocked_by: tuple[Blocker[int], ...]) -> tuple[Obstacle, ...]:
     return tuple(
-        Obstacle(facts.links[b.node], b.why, facts.links.get(b.root, facts.links[b.node]), b.never)
+        Obstacle(facts.links[b.node], b.why, facts.links.get(b.root, facts.links[b.node]), b.never, _asks(facts, b.root))
         for b in blocked_by
         if b.node in facts.links
     )
+
+
+def _asks(facts: _Facts, task_id: int) -> bool:
+    ask = facts.asks.get(task_id)
+    return ask is not None and not ask.with_lead_agent
 
 
 def _reason(task: "DerivedTask", state: TaskState, run: OpenRun | None, facts: _Facts) -> str:

@@ -54,6 +54,18 @@ def test_a_blocked_card_says_by_whom_and_whether_waiting_helps(board, team):
     assert ", which can never start: T-1 failed" in text
 
 
+def test_a_blocked_card_says_that_what_failed_stands_among_what_waits(board, team):
+    """One task is in one column: while the lead is asked about it, it is not in that of the failed ones."""
+    a = make.TaskFactory(team=team, number=1, gave_up=True)
+    b = make.TaskFactory(team=team, number=2, needs=[a])
+    make.TaskFactory(team=team, number=3, needs=[b])
+    make.DecisionFactory(run=None, team=team, task=a, kind="escalation")
+    text = column(board(), team, "blocked")
+    assert ", which failed and waits for you" in text
+    assert ", which can never start: T-1 failed and waits for you" in text
+    assert "by T-1, which failed and waits for you" in words_of(board("?view=table"))
+
+
 def test_a_task_whose_only_blocker_is_done_has_no_badge_anywhere(board, team, desk):
     task = make.TaskFactory(team=team, needs=[make.TaskFactory(team=team, done=True)], title="Freed")
     for response in (board(), board("?view=table"), desk.get(reverse("task", args=[task.pk]))):
