@@ -145,9 +145,22 @@ def test_where_a_page_may_not_notify_it_says_what_is_possible(server: Daphne, wo
     page.add_init_script(
         STUB.replace("told.push([title, more.tag, more.body, !!more.renotify])", "throw new TypeError('Illegal')")
     )
-    page.goto(server.url + "/")
-    page.get_by_role("button", name="Yes", exact=True).click()
+    page.goto(server.url + "/inbox/")
+    page.get_by_role("button", name="Notifications: off").click()
     expect(page.get_by_text("This browser shows no notifications of an open page. A web hook tells you")).to_be_visible()
+
+
+def test_a_phone_is_not_asked_what_it_cannot_do_and_its_bars_are_for_fingers(server: Daphne, world: World, contexts: Any) -> None:
+    page = contexts("phone").new_page()
+    page.goto(server.url + "/")
+    expect(page.get_by_role("link", name="Review the")).to_be_visible()
+    expect(page.get_by_text("Tell me when the tab is in the background?")).to_be_hidden()
+    sizes = page.locator(".bar .btn:visible, .attn a, .attn .btn:visible").evaluate_all(
+        "(all) => all.map((one) => { const { width, height } = one.getBoundingClientRect(); return [width, height]; })"
+    )
+    assert len(sizes) == 4
+    assert all(width >= 44 and height >= 44 for width, height in sizes), sizes
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_new_entries_are_read_aloud_only_when_asked_for(server: Daphne, world: World, desk: Page) -> None:
