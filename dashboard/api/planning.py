@@ -11,6 +11,7 @@ from dashboard.api.base import Body, ErrorAnswer, team_of
 from dashboard.api.tasks import agent_named, task_of
 from dashboard.idempotency import key_of
 from tasks_app.domain import criteria_lines
+from tasks_app.domain.budget import MAX_TOKENS, MAX_USD, MIN_USD
 from tasks_app.services import actions, drafts, task_edits
 from tasks_app.services.tasks import Draft
 
@@ -39,8 +40,8 @@ class NewTask(Words):
     title: str
     criteria: Lines
     depends_on: Lines = []
-    budget_usd: float | None = Field(default=None, gt=0)
-    budget_tokens: int | None = Field(default=None, gt=0)
+    budget_usd: float | None = Field(default=None, ge=float(MIN_USD), le=int(MAX_USD))
+    budget_tokens: int | None = Field(default=None, gt=0, le=MAX_TOKENS)
 
 
 class Needs(Body):

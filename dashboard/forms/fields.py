@@ -4,12 +4,11 @@ from decimal import Decimal, InvalidOperation
 
 from django.http import QueryDict
 
+from tasks_app.domain.budget import MAX_TOKENS, MAX_USD, MIN_USD
 from tasks_app.domain.errors import Invalid, TooLarge
 from tasks_app.domain.text import clean
 
 MAX_TEXT = 20_000
-MAX_USD = Decimal("1000000")
-MAX_TOKENS = 10**12
 
 
 def text(post: QueryDict, name: str, limit: int = MAX_TEXT, *, needed: str = "") -> str:
@@ -26,7 +25,7 @@ def text(post: QueryDict, name: str, limit: int = MAX_TEXT, *, needed: str = "")
 
 
 def money(post: QueryDict, name: str) -> Decimal | None:
-    """Return an amount in US dollars above 0, or None where the field is empty."""
+    """Return an amount in US dollars from a cent on, or None where the field is empty."""
     value = post.get(name, "").strip().lstrip("$").replace(",", ".")[:30]
     if not value:
         return None
@@ -34,8 +33,8 @@ def money(post: QueryDict, name: str) -> Decimal | None:
         amount = Decimal(value)
     except InvalidOperation:
         raise Invalid("The amount is not a number. Write 12.50.", field=name) from None
-    if not amount.is_finite() or not 0 < amount <= MAX_USD:
-        raise Invalid(f"The amount must be above 0 and at most ${MAX_USD:,}.", field=name)
+    if not amount.is_finite() or not MIN_USD <= amount <= MAX_USD:
+        raise Invalid(f"The amount must be above 0: from ${MIN_USD} to ${MAX_USD:,}.", field=name)
     return amount
 
 

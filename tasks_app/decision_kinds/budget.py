@@ -5,6 +5,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from tasks_app.decision_kinds.base import Given, Unanswered
+from tasks_app.domain.budget import MAX_TOKENS, MAX_USD, MIN_USD
 from tasks_app.domain.errors import Invalid
 
 CHOICES = {"raise": "budget raised", "smaller_model": "to finish with a smaller model", "stop": "stopped"}
@@ -13,9 +14,6 @@ STANDING: frozenset[str] = frozenset()
 UNANSWERED = Unanswered("", "nothing is raised", "nothing was raised")
 SHARED = ("team", "server")
 """What several runs use up together: it is asked once, and all of them wait for the answer."""
-MIN_USD = Decimal("0.01")
-MAX_USD = Decimal("1000000")
-MAX_TOKENS = 10**12
 
 
 def title(payload: Mapping[str, Any], agent: str) -> str:

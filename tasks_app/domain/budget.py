@@ -5,14 +5,34 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Final
 
+from tasks_app.domain.errors import Invalid
+
 WRAP_UP_AT: Final = 0.80
 CHECKPOINT_AT: Final = 0.95
 DEFAULT_TEAM_USD: Final = 20.0
 DEFAULT_TEAM_TOKENS: Final = 20_000_000
 DEFAULT_SERVER_USD_A_DAY: Final = 200.0
 """What holds where no limit was set: enough for honest work of an afternoon, and a bound for a loop."""
+MIN_USD: Final = Decimal("0.01")
+MAX_USD: Final = Decimal(1_000_000)
+MAX_TOKENS: Final = 10**12
+"""What a limit may be, whoever sets it: less than a cent would be stored as nothing and be used up from the start."""
 PACE_MIN_S: Final = 600.0
 """A forecast from less than this is a guess and is not given."""
+
+
+def amounts(usd: object, tokens: object) -> tuple[Decimal | None, int | None]:
+    """Return a limit as it is stored; None or empty: none. Raises `Invalid` for what no limit may be."""
+    try:
+        dollars = Decimal(str(usd)) if usd not in (None, "") else None
+        count = int(str(tokens)) if tokens not in (None, "") else None
+    except (ArithmeticError, ValueError):
+        raise Invalid("A budget is a number: USD such as 12.50, tokens such as 500000.", field="budget") from None
+    if dollars is not None and not (dollars.is_finite() and MIN_USD <= dollars <= MAX_USD):
+        raise Invalid(f"The budget must be at least {MIN_USD} and at most {MAX_USD:,} USD.", field="usd")
+    if count is not None and not 0 < count <= MAX_TOKENS:
+        raise Invalid(f"The budget must be above 0 and at most {MAX_TOKENS:,} tokens.", field="tokens")
+    return dollars, count
 
 
 class Level(StrEnum):

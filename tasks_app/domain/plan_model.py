@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from tasks_app.domain import messaging, paths, rule_syntax
+from tasks_app.domain.budget import MAX_TOKENS, MAX_USD, MIN_USD
 from tasks_app.domain.criteria import Stored
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.plan_criteria import Criterion, refusal, stored
@@ -113,8 +114,8 @@ class Workspace(Strict):
 class Budget(Strict):
     """Limits in money or tokens; what is left out has a safe default for the team, and none for a task or a run."""
 
-    usd: Annotated[Number, Field(gt=0, le=1_000_000)] | None = None
-    tokens: Annotated[Whole, Field(gt=0, le=10**12)] | None = None
+    usd: Annotated[Number, Field(ge=float(MIN_USD), le=int(MAX_USD))] | None = None
+    tokens: Annotated[Whole, Field(gt=0, le=MAX_TOKENS)] | None = None
 
 
 class Limits(Strict):

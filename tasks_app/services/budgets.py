@@ -245,23 +245,10 @@ def use_smaller_model(run: Run, *, actor: str) -> None:
     _changed(run.team_id, scope="run", actor=actor, new=SMALLER_MODEL, task_id=run.task_id)
 
 
-def _amounts(usd: object, tokens: object) -> tuple[Decimal | None, int | None]:
-    try:
-        dollars = Decimal(str(usd)) if usd not in (None, "") else None
-        count = int(str(tokens)) if tokens not in (None, "") else None
-    except (ArithmeticError, ValueError):
-        raise Invalid("A budget is a number: USD such as 12.50, tokens such as 500000.", field="budget") from None
-    if dollars is not None and not (dollars.is_finite() and Decimal("0.01") <= dollars <= 1_000_000):
-        raise Invalid("The budget must be at least 0.01 and at most 1,000,000 USD.", field="usd")
-    if count is not None and not 0 < count <= 10**12:
-        raise Invalid("The budget must be above 0 tokens.", field="tokens")
-    return dollars, count
-
-
 @transaction.atomic
 def set_team(team_id: int, *, usd: object, tokens: object, actor: str) -> None:
     """Set the team's limits; None or empty: the safe default."""
-    dollars, count = _amounts(usd, tokens)
+    dollars, count = budget.amounts(usd, tokens)
     team = events.lock(team_id)
     Team.objects.filter(pk=team.pk).update(budget_usd=dollars, budget_tokens=count)
     _changed(team_id, scope="team", actor=actor, new=_words(dollars, count))
@@ -276,7 +263,7 @@ def set_task(task_id: int, *, usd: object, tokens: object, actor: str) -> None:
 @transaction.atomic
 def set_team_runs(team_id: int, *, usd: object, tokens: object, actor: str) -> None:
     """Set what each run of the team may use, from the next one on; None or empty: the budgets of team and task alone."""
-    dollars, count = _amounts(usd, tokens)
+    dollars, count = budget.amounts(usd, tokens)
     team = events.lock(team_id)
     own = {"usd": float(dollars) if dollars is not None else None, "tokens": count}
     Team.objects.filter(pk=team.pk).update(limits={**team.limits, "run_budget": own})
@@ -290,7 +277,7 @@ def set_task_runs(task_id: int, *, usd: object, tokens: object, actor: str) -> N
 
 
 def _set_on_task(task_id: int, column: str, *, scope: str, usd: object, tokens: object, actor: str) -> None:
-    dollars, count = _amounts(usd, tokens)
+    dollars, count = budget.amounts(usd, tokens)
     task = Task.objects.filter(pk=task_id).first()
     if task is None:
         raise NotFound("This task does not exist any more.")

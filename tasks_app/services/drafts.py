@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from tasks_app.domain import criteria, task_review
+from tasks_app.domain import budget, criteria, task_review
 from tasks_app.domain.errors import Invalid
 from tasks_app.domain.ids import parse_task_label, task_label
 from tasks_app.domain.plan_model import MAX_MINUTES
@@ -34,7 +34,9 @@ def columns(team_id: int, draft: Draft) -> dict[str, Any]:
 
 
 def check(team_id: int, draft: Draft) -> None:
-    """Raise `Invalid` for what a plan file would refuse as well: type, priority, minutes, a judge that nobody is, no criteria."""
+    """Raise `Invalid` for what a plan file would refuse as well: type, priority, minutes, budgets, a judge that nobody is, no
+    criteria.
+    """
     if draft.type not in registry.TYPES:
         raise Invalid(f"There is no type of task “{draft.type[:40]}”. There are: {', '.join(registry.TYPES)}.", field="type")
     if not 0 <= draft.priority <= 9:
@@ -42,6 +44,8 @@ def check(team_id: int, draft: Draft) -> None:
     low, high = draft.expected_min, draft.expected_max
     if not (math.isfinite(low) and math.isfinite(high) and 0 < low <= high <= MAX_MINUTES):
         raise Invalid(MINUTES, field="minutes")
+    budget.amounts(draft.budget_usd, draft.budget_tokens)
+    budget.amounts(draft.run_budget_usd, draft.run_budget_tokens)
     if not draft.criteria:
         raise Invalid("Write at least one acceptance criterion: a fact that a stranger could check.", field="criteria")
     _judges(team_id, draft)

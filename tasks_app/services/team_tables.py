@@ -204,7 +204,7 @@ def _decimal(field: Field, value: Any) -> Decimal:
         found = Decimal(value) if isinstance(value, str) and re.fullmatch(r"-?[\d.]{1,30}", value) else None
     except InvalidOperation:
         found = None
-    if found is None or abs(found) >= 10 ** (field.max_digits - field.decimal_places):
+    if found is None or abs(round(found, field.decimal_places)) >= 10 ** (field.max_digits - field.decimal_places):
         raise ValueError("It is no amount.")
     return found
 

@@ -31,6 +31,15 @@ def post(client: Client, path: str, body: Any) -> Any:
     return client.post(f"/api/{path}", data=json.dumps(body), content_type="application/json")
 
 
+@pytest.mark.parametrize("budget", [{"budget_usd": 1e9}, {"budget_usd": float("inf")}, {"budget_usd": float("nan")},
+                                    {"budget_usd": 0.00001}, {"budget_tokens": 10**30}])  # fmt: skip
+def test_a_budget_that_no_plan_may_have_is_refused_and_the_team_can_still_be_seen(lead: Client, budget: dict[str, float]) -> None:
+    factories.AgentFactory(team=factories.TeamFactory(slug="atlas"), name="ada", role="builder")
+    refused = post(lead, "teams/atlas/tasks", {"title": "Fix it", "criteria": ["It is there"], **budget})
+    assert (refused.status_code, refused.json()["error"]["field"].split(".")[-1]) == (422, *budget)
+    assert lead.get("/teams/atlas/").status_code == 200
+
+
 def test_the_plan_of_a_running_team_is_changed(lead: Client) -> None:
     team = factories.TeamFactory(slug="atlas")
     factories.AgentFactory(team=team, name="ada", role="builder")

@@ -56,6 +56,8 @@ def test_check_shows_what_could_be_written_better_and_adds_nothing(desk, crew):
         ("who", "agent:999", "not an agent of this team"),
         ("who", "role:zoo", "Nobody in this team has the role"),
         ("usd", "-1", "above 0"),
+        ("usd", "0.00001", "from $0.01 to $1,000,000"),
+        ("tokens", "0", "from 1 to"),
     ],
 )
 def test_what_is_wrong_is_said_at_its_field_and_what_was_typed_is_kept(desk, crew, field, value, said):

@@ -176,7 +176,7 @@ def test_a_bad_plan_names_every_error_at_once():
         ({"expected_minutes": [5, 10_081]}, "tasks[1].expected_minutes", "at most 10080 (a week)"),
         ({"expected_minutes": [1, 2, 3]}, "tasks[1].expected_minutes", "must be minutes"),
         ({"expected_minutes": float("nan")}, "tasks[1].expected_minutes", "must be minutes"),
-        ({"budget": {"usd": 0}}, "tasks[1].budget.usd", "must be more than 0"),
+        ({"budget": {"usd": 0}}, "tasks[1].budget.usd", "must be at least 0.01"),
         ({"budget": {"eur": 1}}, "tasks[1].budget.eur", "Known: tokens, usd."),
         ({"budget": 5}, "tasks[1].budget", "mapping"),
         ({"plan_mode": "perhaps"}, "tasks[1].plan_mode", "true or false"),

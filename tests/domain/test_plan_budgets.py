@@ -35,8 +35,9 @@ def test_budgets_of_runs_lie_within_those_of_task_and_team():
 
 
 def test_a_run_budget_of_nothing_is_refused():
-    text = NESTED.replace("RUN", "0").replace("OWN", "1").replace("FREE", "1")
-    assert [problem.path for problem in problems(text)] == ["limits.run_budget.usd"]
+    for nothing in ("0", "0.00001"):  # stored with four decimals, that would be nothing, too
+        text = NESTED.replace("RUN", nothing).replace("OWN", "1").replace("FREE", "1")
+        assert [problem.path for problem in problems(text)] == ["limits.run_budget.usd"]
 
 
 def test_a_plan_says_what_each_run_may_use():

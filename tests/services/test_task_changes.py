@@ -1,6 +1,7 @@
 """The lead changes the plan of a running team: a new task, what one that waits says, what it waits for."""
 
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 from django.utils import timezone
@@ -73,6 +74,20 @@ def test_what_a_plan_would_refuse_is_refused_and_names_its_field(given, field):
         task_edits.change(crew.tasks[0].pk, given, actor=BY)
     assert {one.path.split("[")[0] for one in refused.value.problems} == {field}
     assert crew.task().title == "Build"
+
+
+@pytest.mark.parametrize("whose", ["budget", "run_budget"])
+@pytest.mark.parametrize(
+    ("unit", "amount"),
+    [("usd", 1e9), ("usd", float("inf")), ("usd", Decimal("0.00001")), ("usd", 0), ("tokens", 10**30), ("tokens", 0)],
+)
+def test_a_new_task_has_no_budget_that_a_plan_would_refuse(whose, unit, amount):
+    crew = world.make()
+    with pytest.raises(Invalid) as refused:
+        actions.add_task(crew.team.pk, replace(GOOD, **{f"{whose}_{unit}": amount}), actor=BY)
+    assert refused.value.problems[0].path == unit
+    fine = actions.add_task(crew.team.pk, replace(GOOD, budget_usd=0.01, budget_tokens=10**12, run_budget_usd=10**6), actor=BY)
+    assert (fine.budget_usd, fine.run_budget_tokens) == (0.01, None)
 
 
 def test_one_that_is_under_way_or_over_is_refused_with_what_to_do():

@@ -176,6 +176,7 @@ def manifest(**values):
         (edit("runs", 0, created_at="yesterday"), "created_at: It is no date"),
         (edit("runs", 0, fence=2**40), "fence: It is no whole number"),
         (edit("agents", 0, used_usd="NaN"), "used_usd: It is no amount"),
+        (edit("tasks", 0, budget_usd="99999999.99999"), "budget_usd: It is no amount"),
         (edit("agents", 1, name="builder-1"), "does not fit together"),
         (edit("events", 1, seq=9), "line 2: rows/events.jsonl: seq: The log has a gap"),
         (edit("team", 0, last_seq=1), "last_seq"),
