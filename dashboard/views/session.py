@@ -11,6 +11,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from tasks_app.management import sign_in as links
+from tasks_app.services import accounts
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
@@ -48,8 +49,9 @@ def first_sign_in(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
-    """End the session."""
+    """End the session, and with it the live pages that are open under it."""
     logout(request)
+    accounts.signed_out()
     return redirect("sign-in")
 
 

@@ -149,6 +149,11 @@ def _end_sessions(user_id: int) -> None:
         Session.objects.filter(pk=key).delete()
 
 
+def signed_out() -> None:
+    """A session has ended: its pages in other tabs are to close now, and not with the next round of questions."""
+    _look_again()
+
+
 def _look_again(team_id: int = 1) -> None:
     """Have every web process ask again, for each open page, who looks. Any team will do: hints name one."""
     transaction.on_commit(partial(wake.browsers, team_id, 0, [keys.TEAMS]), robust=True)

@@ -1,9 +1,12 @@
 """Signing in with a password or a one-time link, once and nowhere else."""
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.urls import reverse
 
+from tasks_app import wake
 from tasks_app.management import sign_in as links
+from tasks_app.services import keys
 from tests.dashboard.conftest import words_of
 from tests.factories import PASSWORD, UserFactory
 
@@ -63,6 +66,18 @@ def test_signing_out_ends_the_session(client, anna):
     assert client.get("/").status_code == 302
     client.force_login(anna, "django.contrib.auth.backends.ModelBackend")
     assert client.get(reverse("sign-out")).status_code == 405
+
+
+def test_signing_out_has_the_pages_of_other_tabs_ask_again_at_once(client, anna, monkeypatch, django_capture_on_commit_callbacks):
+    heard = []
+    monkeypatch.setattr(wake, "browsers", lambda team, seq, names: heard.append((keys.TEAMS in names, Session.objects.count())))
+    client.force_login(anna, "django.contrib.auth.backends.ModelBackend")
+    with django_capture_on_commit_callbacks(execute=True):
+        client.post(reverse("sign-out"))
+    assert heard == [(True, 0)]
+    with django_capture_on_commit_callbacks(execute=True):
+        client.post(reverse("sign-out"))
+    assert len(heard) == 1, "who is not signed in has no pages"
 
 
 def test_who_is_signed_in_does_not_see_the_form(client, anna):
