@@ -1,7 +1,7 @@
 """Reads the answer to a decision out of a posted form; what it means is for its kind to check."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from django.http import QueryDict
@@ -25,22 +25,21 @@ UNCHANGED = (
 
 @dataclass(frozen=True)
 class Answer:
-    """What was posted. `posted` is what the form shows again when the answer is refused."""
+    """What was posted."""
 
     choice: str
     note: str
     data: dict[str, Any]
     version: int
     payload_hash: str
-    posted: dict[str, Any] = field(default_factory=dict)
 
 
 def read(kind: DecisionKind, payload: Mapping[str, Any], post: QueryDict) -> Answer:
     """Return the answer; raises `Invalid` for a form that no page of ours makes, or a risky choice without its second step."""
     choice = _choice(post)
     note = fields.text(post, "note")
-    data, posted = READERS.get(kind, _nothing)(payload, post)
-    answer = Answer(choice, note, data, _version(post), post.get("payload_hash", "")[:64], {**posted, "note": note})
+    data = READERS.get(kind, _nothing)(payload, post)[0]
+    answer = Answer(choice, note, data, _version(post), post.get("payload_hash", "")[:64])
     if kind is DecisionKind.PLAN and choice != "approve_changes" and data["plan"] and plan.changed(data["plan"], payload):
         raise Invalid(
             "You changed the plan, and this button would not send your text. " + UNCHANGED[choice == "revise"], field="plan"

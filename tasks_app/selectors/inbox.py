@@ -106,7 +106,6 @@ class Detail:
     closed_why: str
     delivered_at: dt.datetime | None
     oncall: OnCall
-    workspace: str
     before: tuple[tuple[dt.datetime, str, str], ...]  # (when, kind, text) of the last steps before it was asked
 
     @cached_property
@@ -276,7 +275,6 @@ def _detail(row: Decision, behind: Mapping[int, int], before: tuple[tuple[dt.dat
         closed_why=row.closed_why,
         delivered_at=row.delivered_at,
         oncall=OnCall(row.notified_at, row.notify_error, row.notify_next_at),
-        workspace=row.team.workspace,
         before=before,
     )
 

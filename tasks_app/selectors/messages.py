@@ -33,7 +33,6 @@ class Note:
 
     id: str
     sender: str
-    sender_pk: int | None
     recipient: str
     recipient_pk: int | None
     recipient_stopped: bool
@@ -143,7 +142,6 @@ def _note(row: Message) -> Note:
     return Note(
         id=row.pk,
         sender=row.sender_name,
-        sender_pk=row.sender_id,
         recipient=row.recipient_name,
         recipient_pk=row.recipient_id,
         recipient_stopped=row.recipient is not None and row.recipient.status == AgentStatus.STOPPED,

@@ -37,7 +37,6 @@ class OpenRun:
     silent_s: float  # since the last heartbeat; meaningful while running
     stopping: bool
     due: bool  # pending and may be claimed at once
-    last_step_at: dt.datetime | None
     time: Worktime
 
     @property
@@ -115,7 +114,7 @@ _OF_RUN = ("id", "task_id", "task__number", "task__title", "attempt", "task__exp
 
 def _runs(where: Q) -> QuerySet[Run, tuple[Any, ...]]:
     found = Run.objects.filter(where, status__in=OPEN_RUNS).annotate(database_s=DatabaseNow(), **worktime.ADDED)
-    return found.values_list("agent_id", "team_id", *_OF_RUN, "stop_asked_at", "due_at", "last_step_at", *worktime.Facts._fields)
+    return found.values_list("agent_id", "team_id", *_OF_RUN, "stop_asked_at", "due_at", *worktime.Facts._fields)
 
 
 _RUNS_OF_TEAMS = Compiled(lambda team_ids: _runs(Q(team_id__in=team_ids)))
@@ -123,7 +122,7 @@ _RUNS_OF_TASK = Compiled(lambda task_id: _runs(Q(task_id=task_id)))
 
 
 def _open_run(row: list[Any]) -> OpenRun:
-    id_, task_id, number, title, attempt, low, high, stop_asked_at, due_at, last_step_at, *columns = row
+    id_, task_id, number, title, attempt, low, high, stop_asked_at, due_at, *columns = row
     facts = worktime.Facts(*columns)
     return OpenRun(
         id=id_,
@@ -138,7 +137,6 @@ def _open_run(row: list[Any]) -> OpenRun:
         silent_s=facts.silent_s,
         stopping=stop_asked_at is not None,
         due=due_at <= facts.database_s,
-        last_step_at=last_step_at,
         time=worktime.read(facts),
     )
 

@@ -40,10 +40,8 @@ class StepLine:
 class Window:
     """Some consecutive steps of a run."""
 
-    run_id: str
     lines: tuple[StepLine, ...]
     earlier: int | None  # the seq before which earlier steps stand; None: this is the beginning
-    newest: bool  # whether it ends with the newest step
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,6 @@ class RunHead:
     task_title: str
     started_at: dt.datetime | None
     ended_at: dt.datetime | None
-    calls: int
     open: bool
 
 
@@ -75,16 +72,10 @@ def heads(agent_id: int, *, limit: int = 30) -> list[RunHead]:
             task_title=row.task.title,
             started_at=row.started_at,
             ended_at=row.ended_at,
-            calls=row.last_seq,
             open=row.status in (RunStatus.PENDING, RunStatus.RUNNING),
         )
         for row in rows
     ]
-
-
-def team_of(run_id: str) -> int | None:
-    """Return the team of a run, or None."""
-    return Run.objects.filter(pk=run_id).values_list("team_id", flat=True).first()
 
 
 def where(run_id: str) -> tuple[int, int, int] | None:
@@ -109,7 +100,7 @@ def window(run_id: str, *, before: int | None = None, only: str = "", find: str 
     more, rows = len(rows) > limit, list(reversed(rows[:limit]))
     tools = _tools(run_id, [row.tool_use_id for row in rows if row.kind == StepKind.TOOL_RESULT and row.tool_use_id])
     lines = tuple(_line(row, tools) for row in rows)
-    return Window(run_id, lines, rows[0].seq if more else None, before is None)
+    return Window(lines, rows[0].seq if more else None)
 
 
 def last_seq(run_id: str) -> int:
