@@ -1,8 +1,11 @@
 """The transcript of a run in windows: never the whole of it at once."""
 
 import datetime as dt
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from django.db.models import Min, Q, TextField
@@ -95,12 +98,18 @@ def window(run_id: str, *, before: int | None = None, only: str = "", find: str 
     """
     found = Step.objects.filter(FILTERS.get(only, Q()), run_id=run_id).exclude(data__has_key="silent")
     for word in find.split():
-        found = found.annotate(given=Cast("data", TextField())).filter(Q(text__icontains=word) | Q(given__icontains=word))
+        found = found.annotate(given=Cast("data", TextField())).filter(Q(text__icontains=word) | _given(word))
     rows = list((found.filter(seq__lt=before) if before is not None else found).order_by("-seq")[: limit + 1])
     more, rows = len(rows) > limit, list(reversed(rows[:limit]))
     tools = _tools(run_id, [row.tool_use_id for row in rows if row.kind == StepKind.TOOL_RESULT and row.tool_use_id])
     lines = tuple(_line(row, tools) for row in rows)
     return Window(lines, rows[0].seq if more else None)
+
+
+def _given(word: str) -> Q:
+    """A word as it stands in stored JSON: quotes have a stroke before them, and SQLite has \\uXXXX for all that is not ASCII."""
+    forms = {json.dumps(word, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
+    return reduce(or_, (Q(given__icontains=form) for form in sorted(forms)))
 
 
 def last_seq(run_id: str) -> int:

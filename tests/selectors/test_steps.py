@@ -62,6 +62,15 @@ def test_a_result_carries_the_name_of_the_tool_that_was_called(run):
     assert (call.tool, result.tool, result.failed) == ("Bash", "Bash", True)
 
 
+@pytest.mark.parametrize("word", ["grep", "größe", '"hi"', "\\bfoo", "🎉", "100%", "Größe"])
+def test_a_word_is_found_in_what_a_tool_was_called_with_whatever_its_letters(run, word):
+    make.StepFactory(
+        run=run, kind="tool_call", text="Bash", data={"input": {"command": r'grep größe \bfoo && echo "hi" 🎉 100% Größe'}}
+    )
+    make.StepFactory(run=run, kind="tool_call", text="Bash", data={"input": {"command": "gr__e hi bfoo"}})
+    assert [line.seq for line in steps.window(run.pk, find=word).lines] == [1]
+
+
 def test_filters_choose_by_kind(run):
     make.StepFactory(run=run, kind="said", text="hello")
     make.StepFactory(run=run, kind="tool_call", text="Bash")
