@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 
 from tasks_app.domain.errors import Forbidden, NotFound
+from tasks_app.domain.text import clean
 from tasks_app.selectors import access as selector
 from tasks_app.selectors.teams import Identity, identity
 
@@ -53,7 +54,7 @@ def viewer_for(user: AbstractBaseUser | AnonymousUser) -> Viewer:
 
 def team_at(viewer: Viewer, slug: str, *, act: bool = False) -> Identity:
     """Return the team of an address. Raises as `require_team` does, and NotFound where there is none."""
-    found = identity(slug)
+    found = identity(clean(slug))
     if found is None:
         raise NotFound(NO_TEAM, field="team")
     require_team(viewer, found.pk, act=act)

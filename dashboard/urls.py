@@ -1,8 +1,9 @@
 """The flat table of addresses."""
 
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, path, register_converter
 
 from dashboard.api.root import api
+from dashboard.converters import RowNumber
 from dashboard.views import (
     agents,
     checkpoints,
@@ -26,6 +27,7 @@ from dashboard.views import (
     undo,
 )
 
+register_converter(RowNumber, "row")
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", overview.overview, name="overview"),
     path("inbox/", inbox.inbox, name="inbox"),
@@ -55,21 +57,21 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("teams/<slug:slug>/tasks/new/add/", task_form.add, name="task-add"),
     path("teams/<slug:slug>/context/", context.listing, name="context"),
     path("teams/<slug:slug>/context/action/", context.add, name="context-add"),
-    path("teams/<slug:slug>/context/<int:pk>/", context.entry, name="context-entry"),
-    path("teams/<slug:slug>/context/<int:pk>/action/", context.act, name="context-action"),
+    path("teams/<slug:slug>/context/<row:pk>/", context.entry, name="context-entry"),
+    path("teams/<slug:slug>/context/<row:pk>/action/", context.act, name="context-action"),
     path("teams/<slug:slug>/checkpoints/", checkpoints.listing, name="checkpoints"),
     path("teams/<slug:slug>/checkpoints/action/", checkpoints.save, name="checkpoint-save"),
     path("teams/<slug:slug>/checkpoints/<slug:id>/", checkpoints.one, name="checkpoint"),
     path("teams/<slug:slug>/checkpoints/<slug:id>/action/", checkpoints.act, name="checkpoint-action"),
-    path("tasks/<int:pk>/", tasks.task, name="task"),
-    path("tasks/<int:pk>/edit/", task_form.edit, name="task-edit"),
-    path("tasks/<int:pk>/edit/save/", task_form.save, name="task-save"),
-    path("tasks/<int:pk>/action/", tasks.act, name="task-action"),
-    path("runs/<slug:id>/messages/<int:seq>/", forks.message, name="run-message"),
-    path("runs/<slug:id>/messages/<int:seq>/action/", forks.act, name="run-message-action"),
+    path("tasks/<row:pk>/", tasks.task, name="task"),
+    path("tasks/<row:pk>/edit/", task_form.edit, name="task-edit"),
+    path("tasks/<row:pk>/edit/save/", task_form.save, name="task-save"),
+    path("tasks/<row:pk>/action/", tasks.act, name="task-action"),
+    path("runs/<slug:id>/messages/<row:seq>/", forks.message, name="run-message"),
+    path("runs/<slug:id>/messages/<row:seq>/action/", forks.act, name="run-message-action"),
     path("runs/<slug:id>/stop/", tasks.stop_run, name="run-stop"),
-    path("agents/<int:pk>/", agents.agent, name="agent"),
-    path("agents/<int:pk>/action/", agents.act, name="agent-action"),
+    path("agents/<row:pk>/", agents.agent, name="agent"),
+    path("agents/<row:pk>/action/", agents.act, name="agent-action"),
     path("undo/", undo.undo, name="undo"),
     path("history/", history.history, name="history"),
     path("search/", search.search, name="search"),

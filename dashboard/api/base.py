@@ -1,6 +1,6 @@
 """What the endpoints share: who asks, what they may reach, and one shape of error."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
@@ -8,13 +8,20 @@ from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from ninja import NinjaAPI, Schema
 from ninja.errors import ValidationError
-from pydantic import ConfigDict
+from pydantic import AfterValidator, ConfigDict, Field
 
 from dashboard import problem
 from dashboard.access import Viewer, team_at, viewer_for
 from dashboard.uploads import too_much
 from dashboard.views.errors import NO_DATABASE_WORDS, RETRY_S
 from tasks_app.domain.errors import DomainError, TooLarge, Unavailable
+from tasks_app.domain.ids import MAX_PK
+from tasks_app.domain.text import clean
+
+Pk = Annotated[int, Field(le=MAX_PK)]
+"""The number of a row: beyond `MAX_PK` a database does not look, it fails."""
+Name = Annotated[str, AfterValidator(clean)]
+"""A name or id that rows are looked for by: PostgreSQL fails at a NUL, and every database at half a surrogate pair."""
 
 
 class Body(Schema):

@@ -5,7 +5,7 @@ from typing import Any
 from django.http import HttpRequest
 from ninja import Router
 
-from dashboard.api.base import Body, ErrorAnswer, team_of
+from dashboard.api.base import Body, ErrorAnswer, Name, team_of
 from dashboard.idempotency import key_of
 from tasks_app.domain.ids import given_task_number
 from tasks_app.management import checkpoint_json
@@ -45,14 +45,14 @@ def save(request: HttpRequest, slug: str, body: Named) -> dict[str, Any]:
 
 
 @router.get("/{slug}/checkpoints/{checkpoint_id}", response={200: dict[str, Any], **ERRORS})
-def preview(request: HttpRequest, slug: str, checkpoint_id: str, task: str = "") -> dict[str, Any]:
+def preview(request: HttpRequest, slug: str, checkpoint_id: Name, task: str = "") -> dict[str, Any]:
     """What restoring it would change now, as of event `seq`; `refused` says why it cannot be done now."""
     pk, _ = team_of(request, slug)
     return checkpoint_json.preview(restores.preview(pk, checkpoint_id, task=given_task_number(task)))
 
 
 @router.post("/{slug}/checkpoints/{checkpoint_id}/restore", response={200: dict[str, Any], **ERRORS})
-def restore(request: HttpRequest, slug: str, checkpoint_id: str, body: Wanted) -> dict[str, Any]:
+def restore(request: HttpRequest, slug: str, checkpoint_id: Name, body: Wanted) -> dict[str, Any]:
     """Go back to it. 409 where the team has moved on since `seq`, or an attempt is open; then nothing is changed."""
     pk, viewer = team_of(request, slug, act=True)
     task = given_task_number(body.task)
@@ -60,7 +60,7 @@ def restore(request: HttpRequest, slug: str, checkpoint_id: str, body: Wanted) -
 
 
 @router.delete("/{slug}/checkpoints/{checkpoint_id}", response={200: dict[str, Any], **ERRORS})
-def delete(request: HttpRequest, slug: str, checkpoint_id: str) -> dict[str, Any]:
+def delete(request: HttpRequest, slug: str, checkpoint_id: Name) -> dict[str, Any]:
     """Remove it; the team stays as it is."""
     pk, viewer = team_of(request, slug, act=True)
     return {"deleted": checkpoints.delete(pk, checkpoint_id, actor=viewer.actor)}

@@ -6,7 +6,7 @@ from django.http import HttpRequest
 from ninja import Router
 from pydantic import Field
 
-from dashboard.api.base import Body, ErrorAnswer, team_of
+from dashboard.api.base import Body, ErrorAnswer, Name, team_of
 from tasks_app.domain.errors import Invalid, NotFound
 from tasks_app.domain.ids import parse_task_label
 from tasks_app.domain.statuses import Scope
@@ -50,7 +50,7 @@ def entries(request: HttpRequest, slug: str, prefix: str = "") -> dict[str, Any]
 
 
 @router.get("/{slug}/context/{path:name}", url_name="context-read", response={200: dict[str, Any], **ERRORS})
-def read(request: HttpRequest, slug: str, name: str, version: int | None = None) -> dict[str, Any]:
+def read(request: HttpRequest, slug: str, name: Name, version: int | None = None) -> dict[str, Any]:
     """One entry whole, with its schema, the versions that are kept and who has read it; or an earlier version of it."""
     pk, _ = team_of(request, slug)
     with one_moment():
@@ -58,7 +58,7 @@ def read(request: HttpRequest, slug: str, name: str, version: int | None = None)
 
 
 @router.put("/{slug}/context/{path:name}", response={200: dict[str, Any], **ERRORS})
-def write(request: HttpRequest, slug: str, name: str, body: Written) -> dict[str, Any]:
+def write(request: HttpRequest, slug: str, name: Name, body: Written) -> dict[str, Any]:
     """Share a value. 409 names who wrote in between; 422 names what in the value breaks its schema."""
     pk, viewer = team_of(request, slug, act=True)
     number = parse_task_label(body.task) if body.task else None
@@ -78,7 +78,7 @@ def write(request: HttpRequest, slug: str, name: str, body: Written) -> dict[str
 
 
 @router.delete("/{slug}/context/{path:name}", response={200: dict[str, Any], **ERRORS})
-def delete(request: HttpRequest, slug: str, name: str, version: int | None = None) -> dict[str, Any]:
+def delete(request: HttpRequest, slug: str, name: Name, version: int | None = None) -> dict[str, Any]:
     """Delete an entry with its history; with `version` only where it is still at that one."""
     pk, viewer = team_of(request, slug, act=True)
     context.delete(pk, name=name, version=version, by=Writer(viewer.actor))
@@ -86,7 +86,7 @@ def delete(request: HttpRequest, slug: str, name: str, version: int | None = Non
 
 
 @router.put("/{slug}/context-schemas/{path:name}", response={200: dict[str, Any], **ERRORS})
-def register(request: HttpRequest, slug: str, name: str, body: Registered) -> dict[str, Any]:
+def register(request: HttpRequest, slug: str, name: Name, body: Registered) -> dict[str, Any]:
     """Set or remove the schema of a name. 422 where what is shared now does not fit it."""
     pk, viewer = team_of(request, slug, act=True)
     context.set_schema(pk, name=name, schema=body.wanted, by=Writer(viewer.actor))

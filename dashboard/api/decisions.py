@@ -8,7 +8,7 @@ from ninja import Router
 from pydantic import Field
 
 from dashboard.access import require_team
-from dashboard.api.base import Body, ErrorAnswer, viewer_of
+from dashboard.api.base import Body, ErrorAnswer, Name, viewer_of
 from tasks_app.domain.errors import NotFound
 from tasks_app.selectors import inbox
 from tasks_app.services import actions
@@ -61,7 +61,7 @@ def waiting(request: HttpRequest) -> dict[str, Any]:
 
 
 @router.get("/{id}", response={200: dict[str, Any], **ERRORS})
-def one(request: HttpRequest, id: str) -> dict[str, Any]:
+def one(request: HttpRequest, id: Name) -> dict[str, Any]:
     """One request with its payload, version and hash. `warnings`: why what the payload shows may not be all that is asked."""
     detail = _found(request, id, act=False)
     return {
@@ -77,7 +77,7 @@ def one(request: HttpRequest, id: str) -> dict[str, Any]:
 
 
 @router.post("/{id}/answer", response={200: dict[str, Any], **ERRORS})
-def answer(request: HttpRequest, id: str, body: Answer) -> dict[str, Any]:
+def answer(request: HttpRequest, id: Name, body: Answer) -> dict[str, Any]:
     """Answer it. The first answer wins; 409 says who was first, or why the request is gone."""
     _found(request, id, act=True)
     done = actions.answer(

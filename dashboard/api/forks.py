@@ -6,7 +6,7 @@ from django.http import HttpRequest
 from ninja import Router, Status
 from pydantic import Field
 
-from dashboard.api.base import Body, team_of
+from dashboard.api.base import Body, Pk, team_of
 from dashboard.api.tasks import ERRORS, agent_named, task_of
 from dashboard.idempotency import key_of
 from tasks_app.management import fork_json
@@ -35,14 +35,14 @@ class Rewind(Body):
 
 
 @router.get("/{pk}/messages", response={200: dict[str, Any], **ERRORS})
-def messages(request: HttpRequest, pk: int, run: str) -> dict[str, Any]:
+def messages(request: HttpRequest, pk: Pk, run: str) -> dict[str, Any]:
     """List the messages of an attempt that one can fork from; those with `prompt` are those that files can be put back to."""
     task_of(request, pk, act=False)
     return {"messages": fork_json.messages(fork_json.run_of(pk, run))}
 
 
 @router.post("/{pk}/fork", response={201: dict[str, Any], **ERRORS})
-def fork(request: HttpRequest, pk: int, body: Fork) -> Status[dict[str, Any]]:
+def fork(request: HttpRequest, pk: Pk, body: Fork) -> Status[dict[str, Any]]:
     """Start the task again as a fork of an earlier attempt. 409 says what stands in the way, and what to do first."""
     card, viewer = task_of(request, pk)
     agent_id = agent_named(card.team_id, body.agent) if body.agent else None
@@ -60,14 +60,14 @@ def fork(request: HttpRequest, pk: int, body: Fork) -> Status[dict[str, Any]]:
 
 
 @router.get("/{pk}/rewind", response={200: dict[str, Any], **ERRORS})
-def preview(request: HttpRequest, pk: int, run: str, at: int) -> dict[str, Any]:
+def preview(request: HttpRequest, pk: Pk, run: str, at: int) -> dict[str, Any]:
     """Show which files a rewind would change; nothing is changed."""
     task_of(request, pk)
     return fork_json.rewind(rewinds.preview(fork_json.run_of(pk, run), at=at), done=False)
 
 
 @router.post("/{pk}/rewind", response={200: dict[str, Any], **ERRORS})
-def rewind(request: HttpRequest, pk: int, body: Rewind) -> dict[str, Any]:
+def rewind(request: HttpRequest, pk: Pk, body: Rewind) -> dict[str, Any]:
     """Put the workspace's files back. 409 while an attempt is open there, or when they have changed since `seen`."""
     _, viewer = task_of(request, pk)
     found = rewinds.rewind(fork_json.run_of(pk, body.run), at=body.at, seen=body.seen, actor=viewer.actor)

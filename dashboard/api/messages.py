@@ -6,7 +6,7 @@ from django.http import HttpRequest
 from ninja import Query, Router, Status
 from pydantic import Field
 
-from dashboard.api.base import Body, ErrorAnswer, team_of
+from dashboard.api.base import Body, ErrorAnswer, Name, team_of
 from dashboard.idempotency import key_of
 from tasks_app.domain.messaging import Priority, Receipt
 from tasks_app.management import message_json
@@ -67,7 +67,7 @@ def send(request: HttpRequest, slug: str, body: NewMessage) -> Status[dict[str, 
 
 
 @router.post("/{slug}/messages/{message_id}/{action}", response={200: dict[str, Any], **ERRORS})
-def act(request: HttpRequest, slug: str, message_id: str, action: Literal["done", "pass-on"]) -> dict[str, Any]:
+def act(request: HttpRequest, slug: str, message_id: Name, action: Literal["done", "pass-on"]) -> dict[str, Any]:
     """Mail of the lead: say that it was acted on, or, in hub mode, pass it on to whom it was meant for."""
     pk, viewer = team_of(request, slug, act=True)
     if action == "done":

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from ninja import Router, Status
 from pydantic import Field
 
-from dashboard.api.base import Body, ErrorAnswer, team_of
+from dashboard.api.base import Body, ErrorAnswer, Pk, team_of
 from dashboard.api.tasks import agent_named, task_of
 from dashboard.idempotency import key_of
 from tasks_app.domain import criteria_lines
@@ -62,7 +62,7 @@ def add(request: HttpRequest, slug: str, body: NewTask) -> Status[dict[str, Any]
 
 
 @of_task.patch("/{pk}", response={200: dict[str, Any], **ERRORS})
-def edit(request: HttpRequest, pk: int, body: Words) -> dict[str, Any]:
+def edit(request: HttpRequest, pk: Pk, body: Words) -> dict[str, Any]:
     """Change what a task that waits says. 409 once an attempt has begun or it is over."""
     card, viewer = task_of(request, pk)
     task = actions.edit_task(pk, _given(card.team_id, body), actor=viewer.actor)
@@ -70,7 +70,7 @@ def edit(request: HttpRequest, pk: int, body: Words) -> dict[str, Any]:
 
 
 @of_task.post("/{pk}/dependencies", response={200: dict[str, Any], **ERRORS})
-def depend(request: HttpRequest, pk: int, body: Needs) -> dict[str, Any]:
+def depend(request: HttpRequest, pk: Pk, body: Needs) -> dict[str, Any]:
     """Let it wait for other tasks too. 422 names the whole path where that would close a circle."""
     card, viewer = task_of(request, pk)
     task_edits.add_dependencies(pk, needs=drafts.needs(card.team_id, body.needs), actor=viewer.actor)
@@ -78,7 +78,7 @@ def depend(request: HttpRequest, pk: int, body: Needs) -> dict[str, Any]:
 
 
 @of_task.delete("/{pk}/dependencies/{label}", response={200: dict[str, Any], **ERRORS})
-def unblock(request: HttpRequest, pk: int, label: str) -> dict[str, Any]:
+def unblock(request: HttpRequest, pk: Pk, label: str) -> dict[str, Any]:
     """Let it no longer wait for another task; it may start at once."""
     card, viewer = task_of(request, pk)
     actions.unblock(pk, needs=drafts.needs(card.team_id, [label])[0], actor=viewer.actor)

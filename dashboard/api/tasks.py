@@ -7,9 +7,10 @@ from ninja import Router, Status
 from pydantic import Field
 
 from dashboard.access import Viewer, require_team
-from dashboard.api.base import Body, ErrorAnswer, viewer_of
+from dashboard.api.base import Body, ErrorAnswer, Pk, viewer_of
 from dashboard.idempotency import key_of
 from tasks_app.domain.errors import Invalid, NotFound
+from tasks_app.domain.text import clean
 from tasks_app.execution import handover
 from tasks_app.selectors import journal, tasks
 from tasks_app.services import actions, task_edits
@@ -56,14 +57,14 @@ def task_of(request: HttpRequest, pk: int, *, act: bool = True) -> tuple[tasks.T
 
 def agent_named(team_id: int, name: str) -> int:
     """Return the agent of that name in the team. Raises `Invalid`."""
-    found = journal.agent_named(team_id, name)
+    found = journal.agent_named(team_id, name := clean(name))
     if found is None:
         raise Invalid(f"There is no agent “{name}” in this team.", field="agent")
     return found
 
 
 @router.post("/{pk}/start", response={201: dict[str, Any], **ERRORS})
-def start(request: HttpRequest, pk: int, body: Start) -> Status[dict[str, Any]]:
+def start(request: HttpRequest, pk: Pk, body: Start) -> Status[dict[str, Any]]:
     """Give a ready task to an agent. 409 names what blocks it, or who has it."""
     card, viewer = task_of(request, pk)
     run = actions.start_task(pk, agent_id=agent_named(card.team_id, body.agent), actor=viewer.actor)
@@ -71,7 +72,7 @@ def start(request: HttpRequest, pk: int, body: Start) -> Status[dict[str, Any]]:
 
 
 @router.get("/{pk}/handover", response={200: dict[str, Any], **ERRORS})
-def told(request: HttpRequest, pk: int) -> dict[str, Any]:
+def told(request: HttpRequest, pk: Pk) -> dict[str, Any]:
     """What the next attempt will be told, whole and in parts; the lead's guidance in it, and `seen`, which names its version."""
     task_of(request, pk, act=False)
     found = handover.told(pk)
@@ -87,7 +88,7 @@ def told(request: HttpRequest, pk: int) -> dict[str, Any]:
 
 
 @router.put("/{pk}/guidance", response={200: dict[str, Any], **ERRORS})
-def guidance(request: HttpRequest, pk: int, body: Guidance) -> dict[str, Any]:
+def guidance(request: HttpRequest, pk: Pk, body: Guidance) -> dict[str, Any]:
     """Set the guidance of an attempt that has not started. 409 where it was changed since, or has started."""
     _, viewer = task_of(request, pk)
     task_edits.set_guidance(pk, body.guidance, made_from=body.seen, actor=viewer.actor)
@@ -95,7 +96,7 @@ def guidance(request: HttpRequest, pk: int, body: Guidance) -> dict[str, Any]:
 
 
 @router.post("/{pk}/complete", response={200: dict[str, Any], **ERRORS})
-def complete(request: HttpRequest, pk: int, body: Words) -> dict[str, Any]:
+def complete(request: HttpRequest, pk: Pk, body: Words) -> dict[str, Any]:
     """Complete it by hand. 409 while a dependency is open."""
     _, viewer = task_of(request, pk)
     actions.complete_by_hand(pk, note=body.note, actor=viewer.actor)
@@ -103,7 +104,7 @@ def complete(request: HttpRequest, pk: int, body: Words) -> dict[str, Any]:
 
 
 @router.post("/{pk}/cancel", response={200: dict[str, Any], **ERRORS})
-def cancel(request: HttpRequest, pk: int, body: Words) -> dict[str, Any]:
+def cancel(request: HttpRequest, pk: Pk, body: Words) -> dict[str, Any]:
     """Give it up; a running attempt is stopped."""
     _, viewer = task_of(request, pk)
     actions.cancel(pk, why=body.note, actor=viewer.actor)
@@ -111,7 +112,7 @@ def cancel(request: HttpRequest, pk: int, body: Words) -> dict[str, Any]:
 
 
 @router.post("/{pk}/reopen", response={200: dict[str, Any], **ERRORS})
-def reopen(request: HttpRequest, pk: int, body: Words) -> dict[str, Any]:
+def reopen(request: HttpRequest, pk: Pk, body: Words) -> dict[str, Any]:
     """Let a finished task be done again."""
     _, viewer = task_of(request, pk)
     actions.reopen(pk, why=body.note, actor=viewer.actor)
@@ -119,7 +120,7 @@ def reopen(request: HttpRequest, pk: int, body: Words) -> dict[str, Any]:
 
 
 @router.post("/{pk}/reassign", response={200: dict[str, Any], **ERRORS})
-def reassign(request: HttpRequest, pk: int, body: Reassign) -> dict[str, Any]:
+def reassign(request: HttpRequest, pk: Pk, body: Reassign) -> dict[str, Any]:
     """Give an unfinished task to another agent, with guidance."""
     card, viewer = task_of(request, pk)
     agent_id = agent_named(card.team_id, body.agent) if body.agent else None
@@ -129,7 +130,7 @@ def reassign(request: HttpRequest, pk: int, body: Reassign) -> dict[str, Any]:
 
 
 @router.post("/{pk}/stop", response={200: dict[str, Any], **ERRORS})
-def stop(request: HttpRequest, pk: int) -> dict[str, Any]:
+def stop(request: HttpRequest, pk: Pk) -> dict[str, Any]:
     """Stop its running attempt. "Stopped" is written when its process is seen gone."""
     card, viewer = task_of(request, pk)
     if card.run is None:

@@ -6,6 +6,7 @@ from django.http import QueryDict
 
 from tasks_app.domain.budget import MAX_TOKENS, MAX_USD, MIN_USD
 from tasks_app.domain.errors import Invalid, TooLarge
+from tasks_app.domain.ids import MAX_PK
 from tasks_app.domain.text import clean
 
 MAX_TEXT = 20_000
@@ -50,4 +51,4 @@ def count(post: QueryDict, name: str, most: int = MAX_TOKENS) -> int | None:
 
 def pk(post: QueryDict, name: str) -> int | None:
     """Return the number of a row, or None where the field is empty."""
-    return count(post, name, 2**63 - 1)
+    return count(post, name, MAX_PK)

@@ -10,6 +10,7 @@ from django.utils import timezone
 from dashboard.access import require_team
 from dashboard.forms import budgets as budget_forms
 from dashboard.forms import decisions as forms
+from dashboard.forms import fields
 from dashboard.http import post_only, shows
 from dashboard.panels import args
 from dashboard.panels.decision import Decision
@@ -94,9 +95,8 @@ def snooze(request: HttpRequest, id: str) -> HttpResponse:
     """Put a decision aside for some minutes; it stays counted."""
     page = Page.open(request, "inbox", id)
     found = _find(page, id, act=True)
-    minutes = request.POST.get("minutes", "5")
     try:
-        span = int(minutes) if minutes.isascii() and minutes.isdigit() else 5
+        span = fields.count(request.POST, "minutes") or 5
         back = undo.snooze(id, minutes=span, actor=page.viewer.actor)
     except DomainError as problem:
         return _refused(page, id, problem, {})

@@ -2,6 +2,7 @@
 
 import secrets
 import string
+from typing import Final
 
 from tasks_app.domain.errors import Invalid
 
@@ -10,6 +11,8 @@ LENGTH = 8
 DECISION_PREFIX = "d"
 MESSAGE_PREFIX = "m"
 CHECKPOINT_PREFIX = "k"
+MAX_PK: Final = 2**63 - 1
+"""The highest number that a row can have."""
 
 
 def new_id(prefix: str) -> str:

@@ -16,7 +16,7 @@ from tests.factories import PASSWORD, UserFactory
 pytestmark = pytest.mark.django_db
 PUBLIC = {"sign-in", "first-sign-in"}
 """Names of addresses that anybody may open. A new one is a decision: add it here."""
-SAMPLES = {"slug": "atlas", "str": "x", "int": "1", "path": "x", "uuid": "00000000-0000-0000-0000-000000000000"}
+SAMPLES = {"slug": "atlas", "str": "x", "row": "1", "int": "1", "path": "x", "uuid": "00000000-0000-0000-0000-000000000000"}
 
 
 def addresses(patterns: list[URLPattern | URLResolver], prefix: str = "", space: str = "") -> Iterator[tuple[str, str]]:
