@@ -1,22 +1,23 @@
 """The checkpoints of a team, what it would hold if it were saved now, and everything that work can go on from."""
 
 import datetime as dt
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, Max
 from django.utils import timezone
 
 from tasks_app.domain import checkpoint
 from tasks_app.domain.checkpoint import AgentState, Content, EntryState, Position, RunState, TaskState, TeamMark
 from tasks_app.domain.checkpoint_diff import Difference, difference
-from tasks_app.domain.errors import Invalid, NotFound
+from tasks_app.domain.errors import NotFound
 from tasks_app.domain.ids import task_label
 from tasks_app.domain.shared import dumps
 from tasks_app.domain.statuses import OPEN_RUN, RunStatus, TeamStatus
 from tasks_app.models import Agent, Checkpoint, Run, Task, Team, TranscriptEntry
 from tasks_app.selectors import context as shared
+from tasks_app.selectors.checkpoint_contents import KEPT, Read
 
 SHOWN = 50
 """Checkpoints that are listed, the newest first."""
@@ -81,11 +82,13 @@ def content(saved: Checkpoint) -> Content:
 
 
 def capture(team: Team, *, workspace: str = "") -> Content:
-    """Return where everything of the team stands: seven queries, and one for each session."""
+    """Return where everything of the team stands: seven queries."""
     agents = list(Agent.objects.filter(team=team))
     names = {agent.pk: agent.name for agent in agents}
     runs = list(Run.objects.filter(team=team, status__in=OPEN).select_related("task").order_by("pk"))
     by_agent, by_task = {run.agent_id: run for run in runs}, {run.task_id: run for run in runs}
+    sessions = {agent.pk: _session(agent, by_agent.get(agent.pk)) for agent in agents}
+    places = positions(sessions.values())
     tasks = Task.objects.filter(team=team).select_related("review_of").order_by("number")
     return Content(
         team=mark(team),
@@ -93,7 +96,7 @@ def capture(team: Team, *, workspace: str = "") -> Content:
         workspace=workspace,
         tasks=[_task(one, names, by_task.get(one.pk)) for one in tasks],
         context=[_entry(row) for row in shared.alive(team.pk).order_by("name").select_related("blob")],
-        agents=[_agent(one, by_agent.get(one.pk)) for one in agents],
+        agents=[_agent(one, places.get(sessions[one.pk], NOWHERE)) for one in agents],
         runs=[_run(one, names) for one in runs],
     )
 
@@ -134,12 +137,15 @@ def _entry(row: Any) -> EntryState:
     )
 
 
-def _agent(agent: Agent, run: Run | None) -> AgentState:
-    """In its open attempt's session once that has a transcript: there it goes on, whatever it left off with before."""
-    session = run.session_id if run and run.started_session else agent.session_id
+def _session(agent: Agent, run: Run | None) -> str:
+    """That of its open attempt once that has a transcript: there it goes on, whatever it left off with before."""
+    return run.session_id if run and run.started_session else agent.session_id
+
+
+def _agent(agent: Agent, place: Position) -> AgentState:
     return AgentState(
         name=agent.name,
-        position=position(session),
+        position=place,
         handover=agent.handover,
         context_tokens=agent.context_tokens,
         context_window=agent.context_window,
@@ -157,12 +163,15 @@ def _run(run: Run, names: Mapping[int, str]) -> RunState:
     )
 
 
-def position(session_id: str) -> Position:
-    """Return the place at the end of what is stored of a session."""
-    lines = TranscriptEntry.objects.filter(session_id=session_id, subpath="") if session_id else TranscriptEntry.objects.none()
-    last = lines.order_by("-pk").values_list("uuid", flat=True).first()
-    count = lines.count() if session_id else 0
-    return Position(session_id=session_id if count else "", lines=count, last=last or "")
+NOWHERE = Position(session_id="", lines=0, last="")
+
+
+def positions(session_ids: Iterable[str]) -> dict[str, Position]:
+    """Return the place at the end of what is stored of each session; one of which nothing is stored is missing. Two queries."""
+    lines = TranscriptEntry.objects.filter(session_id__in=set(session_ids) - {""}, subpath="").values("session_id")
+    ends = list(lines.annotate(n=Count("pk"), end=Max("pk")).values_list("session_id", "n", "end"))
+    last = dict(TranscriptEntry.objects.filter(pk__in=[end for _, _, end in ends]).values_list("pk", "uuid"))
+    return {session: Position(session_id=session, lines=n, last=last[end] or "") for session, n, end in ends}
 
 
 def held(session_ids: Collection[str]) -> dict[str, int]:
@@ -173,8 +182,11 @@ def held(session_ids: Collection[str]) -> dict[str, int]:
 
 def compare(then: Content, now: Content, *, only: int | None = None, at: dt.datetime | None = None) -> Difference:
     """Return what restoring `then` would change now; one query."""
-    sessions = {one.position.session_id for one in then.agents}
-    return difference(then, now, at=at or timezone.now(), held=held(sessions), only=only)
+    return difference(then, now, at=at or timezone.now(), held=held(_sessions(then)), only=only)
+
+
+def _sessions(then: Read) -> set[str]:
+    return set() if isinstance(then, str) else {one.position.session_id for one in then.agents} - {""}
 
 
 def overview(team_id: int) -> Overview:
@@ -183,22 +195,22 @@ def overview(team_id: int) -> Overview:
     if team is None:
         raise NotFound("This team does not exist any more.")
     now = capture(team)
-    rows = list(Checkpoint.objects.filter(team=team).order_by("-at", "-pk")[:SHOWN])
+    rows = list(Checkpoint.objects.filter(team=team).defer("data").order_by("-at", "-pk")[:SHOWN])
+    contents = KEPT.of([row.pk for row in rows], team=mark(team))
+    lines, at = held(set().union(*map(_sessions, contents.values()))), timezone.now()
     return Overview(
         seq=team.last_seq,
         resumable=tuple(_resumable(team, now)),
-        checkpoints=tuple(_saved(row, team, now) for row in rows),
+        checkpoints=tuple(_saved(row, contents[row.pk], now, lines, at) for row in rows if row.pk in contents),
         putting_back=bool(team.workspace_due),
     )
 
 
-def _saved(row: Checkpoint, team: Team, now: Content) -> Saved:
-    row.team = team
+def _saved(row: Checkpoint, then: Read, now: Content, lines: Mapping[str, int], at: dt.datetime) -> Saved:
     facts = (row.pk, row.name, row.by, row.automatic, row.at, row.run_id)
-    try:
-        return Saved(*facts, change=compare(content(row), now))
-    except Invalid as refused:
-        return Saved(*facts, problem=refused.message.removesuffix(" Nothing was changed."))
+    if isinstance(then, str):
+        return Saved(*facts, problem=then)
+    return Saved(*facts, change=difference(then, now, at=at, held=lines))
 
 
 def _resumable(team: Team, now: Content) -> list[Resumable]:

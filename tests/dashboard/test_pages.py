@@ -7,6 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from tasks_app.services import checkpoints
 from tests import factories as make
 from tests.dashboard.conftest import html_of, words_of
 
@@ -36,6 +37,7 @@ def addresses(team, run):
         "context": reverse("context", args=["atlas"]),
         "entry": reverse("context-entry", args=["atlas", make.ContextEntryFactory(team=team).pk]),
         "who decides": reverse("deciders", args=["atlas"]),
+        "checkpoints": reverse("checkpoints", args=["atlas"]),
         "new team": reverse("team-new"),
         "search": reverse("search") + "?q=a",
         "keys": reverse("keys"),
@@ -46,10 +48,11 @@ PAGES = [
     *("overview", "inbox", "decision", "teams", "team", "table", "task", "agent", "history", "how it goes", "context", "entry"),
     "new team",
     "who decides",
+    "checkpoints",
     "search",
     "keys",
 ]
-OF_ONE_TEAM = ["decision", "team", "table", "task", "agent", "how it goes", "context", "entry", "who decides"]
+OF_ONE_TEAM = ["decision", "team", "table", "task", "agent", "how it goes", "context", "entry", "who decides", "checkpoints"]
 
 
 @pytest.mark.parametrize("which", PAGES)
@@ -218,9 +221,13 @@ def test_a_page_over_all_teams_costs_the_same_for_one_team_and_for_twenty(desk, 
 @pytest.mark.parametrize("which", OF_ONE_TEAM)
 def test_a_page_of_one_team_costs_the_same_for_one_task_and_for_forty(desk, team, run, addresses, which):
     make.EventFactory(team=team, kind="note", task_number=42, agent_id=run.agent_id)
+    type(run.agent).objects.update(session_id=make.TranscriptEntryFactory().session_id)
+    checkpoints.save(team.pk, name="first", by="user:anna")
     few = _queries(desk, addresses[which])
-    for _ in range(20):
-        more = make.RunFactory(task__team=team, agent__team=team)
+    for number in range(20):
+        more = make.RunFactory(task__team=team, agent__team=team, agent__session_id=f"s{number}")
+        make.TranscriptEntryFactory(session_id=f"s{number}")
+        checkpoints.save(team.pk, name=f"point {number}", by="user:anna")
         make.TaskFactory(team=team, needs=[more.task])
     for _ in range(30):
         make.StepFactory(run=run)
