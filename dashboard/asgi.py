@@ -25,7 +25,6 @@ from dashboard.underway import Underway
 from dashboard.uploads import Bounded
 
 open_files.allow_many()
-spooling.bound()
-pages = Underway(Forwarded(Bounded(django), settings.PROXIES))
+pages = Underway(Forwarded(Bounded(django, turns=not spooling.bound()), settings.PROXIES))
 shutdown.watch(pages)
 application = ProtocolTypeRouter({"http": pages, "websocket": websocket, "lifespan": shutdown.lifespan})

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
 from django.views.debug import SafeExceptionReporterFilter
 
 from dashboard import problem
@@ -27,6 +28,13 @@ class ContentSecurityPolicyMiddleware:
         return response
 
 
+def sign_in_first(request: HttpRequest) -> HttpResponse:
+    """Return what somebody gets who is not signed in: a program 401, a person the page to sign in at."""
+    if request.path.startswith("/api/"):
+        return JsonResponse(problem.body("sign_in_required", "Sign in first."), status=401)
+    return redirect("sign-in")
+
+
 class SignInRequiredMiddleware(LoginRequiredMiddleware):
     """Every view asks who is there; the few public ones say so with `login_not_required`. The API answers in JSON."""
 
@@ -39,7 +47,7 @@ class SignInRequiredMiddleware(LoginRequiredMiddleware):
     ) -> HttpResponseBase | None:
         """Send people to the sign-in page; tell programs 401."""
         if request.path.startswith("/api/") and not request.user.is_authenticated:
-            return JsonResponse(problem.body("sign_in_required", "Sign in first."), status=401)
+            return sign_in_first(request)
         return super().process_view(request, view_func, view_args, view_kwargs)
 
 

@@ -1,4 +1,4 @@
-"""Who is behind a session cookie: asked when a socket opens and again while it is open."""
+"""Who is behind a session cookie: asked when a socket opens, again while it is open, and before a large body is taken."""
 
 from importlib import import_module
 
