@@ -1,13 +1,15 @@
 """A clean start takes back what all earlier attempts at the task changed, and nothing that is, or may be, somebody else's."""
 
+from datetime import timedelta
+
 import pytest
 from django.utils import timezone
 
 from tasks_app.domain.statuses import Reason, StepKind
 from tasks_app.execution import clean_start, dossier, outcome, spec
-from tasks_app.models import Event, Run
+from tasks_app.models import Decision, Event, Run
 from tasks_app.runners.port import Outcome, OutcomeKind
-from tasks_app.services import runs, snapshots, steps
+from tasks_app.services import actions, recovery, runs, scheduling, snapshots, steps
 from tests.services import world
 
 
@@ -170,3 +172,54 @@ def test_a_second_life_of_an_attempt_does_not_start_over(crew, work):
     (work / "new.py").write_text("x")
     begun(world.next_life(first))
     assert Run.objects.get(pk=first.id).workspace_commit == before
+
+
+def begins_next(crew):
+    """The attempt that the schedule gives out now, begun."""
+    scheduling.tick(crew.team.pk)
+    return begun(world.take(Run.objects.get(task=crew.tasks[0], status="pending").pk))
+
+
+def stopped(held):
+    outcome.settle(held, Outcome(OutcomeKind.STOPPED, Reason.STOPPED), leaving_for=None)
+
+
+def stop_and_resume_the_team(crew, held):
+    actions.stop_team(crew.team.pk, actor="user:ada")
+    stopped(held)
+    actions.resume_team(crew.team.pk, actor="user:ada")
+
+
+def stop_and_resume_the_agent(crew, held):
+    actions.stop_agent(held.agent_id, actor="user:ada")
+    stopped(held)
+    actions.resume_agent(held.agent_id, actor="user:ada")
+
+
+def make_a_stuck_attempt_again(crew, held):
+    past = timezone.now() - timedelta(hours=3)
+    Run.objects.filter(pk=held.id).update(last_step_at=past, started_at=past, created_at=past)
+    Event.objects.filter(run_id=held.id, kind="run.started").update(at=past)
+    assert recovery.open_stalls() == 1
+    world.answer(Decision.objects.get(status="open"), "retry")
+    stopped(held)
+
+
+@pytest.mark.parametrize("what", [stop_and_resume_the_team, stop_and_resume_the_agent, make_a_stuck_attempt_again])
+def test_work_goes_on_from_the_files_after_a_stop(crew, work, what):
+    first = begun(crew.claim())
+    writes(first, work / "old.py", "new\n")
+    what(crew, first)
+    second = begins_next(crew)
+    assert (work / "old.py").read_text() == "new\n"
+    assert "starts clean" not in told(second)
+
+
+def test_a_stop_before_an_attempt_has_begun_changes_nothing_in_how_its_task_starts(crew):
+    fails(begun(crew.claim()))
+    for start in ("last", "clean"):
+        actions.reassign(crew.tasks[0].pk, agent_id=None, start=start, actor="user:ada")
+        assert Run.objects.get(task=crew.tasks[0], status="pending").start_from == start
+        actions.stop_team(crew.team.pk, actor="user:ada")
+        actions.resume_team(crew.team.pk, actor="user:ada")
+        assert Run.objects.get(task=crew.tasks[0], status="pending").start_from == start

@@ -55,8 +55,8 @@ class Command(DeskCommand):
             "status": "the tree of tasks and the agents",
             "how-it-goes": "time, questions, rework, messages, waits: on the whole and by day",
             "pause": "nothing new starts; what runs goes on",
-            "resume": "work goes on, also after a stop",
-            "stop": "stop every run",
+            "resume": "work goes on; after a stop by new attempts, from the files as they are",
+            "stop": "stop every run; the files stay as they are",
             "archive": "put a team aside that has ended: out of the lists",
             "restore": "bring an archived team back",
         }.items():
