@@ -279,7 +279,7 @@ def mark_cancelled(task: Task, *, why: str, actor: str) -> None:
 
 
 def mark_reopened(task: Task, *, why: str, actor: str) -> None:
-    """completed or cancelled → pending, with the lead's words as guidance; one more attempt is allowed."""
+    """completed or cancelled → pending, from the files as they are, with the lead's words; one more attempt is allowed."""
     landed = Task.objects.filter(pk=task.pk, status__in=REOPEN_TASK.sources).update(
         status=REOPEN_TASK.target,
         completed_at=None,
@@ -288,6 +288,7 @@ def mark_reopened(task: Task, *, why: str, actor: str) -> None:
         failed=False,
         held=False,
         guidance=clean(why),
+        start_from="last",
         fork={},
         attempts_allowed=F("attempts_allowed") + 1,
     )

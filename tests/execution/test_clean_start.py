@@ -223,3 +223,19 @@ def test_a_stop_before_an_attempt_has_begun_changes_nothing_in_how_its_task_star
         actions.stop_team(crew.team.pk, actor="user:ada")
         actions.resume_team(crew.team.pk, actor="user:ada")
         assert Run.objects.get(task=crew.tasks[0], status="pending").start_from == start
+
+
+@pytest.mark.parametrize("ended", ["completed", "cancelled"])
+def test_a_reopened_task_goes_on_from_the_files_as_they_are(crew, work, ended):
+    first = begun(crew.claim())
+    writes(first, work / "old.py", "new\n")
+    if ended == "completed":
+        runs.report(first.id, first.fence, {"status": "completed", "evidence": {"1": "x"}})
+        outcome.settle(first, Outcome(OutcomeKind.ENDED), leaving_for=None)
+    else:
+        actions.cancel(crew.tasks[0].pk, actor="user:ada")
+        stopped(first)
+    assert crew.task().status == ended
+    actions.reopen(crew.tasks[0].pk, why="The button is missing.", actor="user:ada")
+    begins_next(crew)
+    assert (work / "old.py").read_text() == "new\n"
