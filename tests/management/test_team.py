@@ -176,6 +176,41 @@ def test_a_plan_is_checked_without_starting_it(plan: Path) -> None:
     assert run("team", "check", str(plan))[0] == 2
 
 
+WRONG = {
+    "workspace.path: The workspace {folder}/nowhere is not a folder. Correct it, or": "workspace: nowhere",
+    "workspace.path: The repository cannot be cloned: ": "workspace: {path: ., mode: git}",
+    "workspace.path: The workspace {folder} contains Crewdesk's own folder": "workspace: .",
+    f"workspace.path: The workspace {'x' * 300} cannot be used: File name too long.": f"workspace: {'x' * 300}",
+    "rehearsal: The script {folder}/gone.yaml cannot be read: No such file or directory. Correct it, or": "rehearsal: gone.yaml",
+    "rehearsal: In the script, line 2: parts[0]: `turns` is missing.": "rehearsal: script.yaml",
+    "limits.sandbox: This machine cannot run a sandbox: bwrap": "limits: {sandbox: true}",
+    'tasks[0].criteria[0].judge: Nobody has the account "nora". Known: lead.': "",
+}
+
+
+@pytest.mark.parametrize(("said", "written"), WRONG.items())
+@pytest.mark.parametrize("verb", ["check", "start"])
+def test_what_a_plan_needs_of_this_machine_is_told_with_its_mistakes_at_once(
+    plan: Path, monkeypatch: pytest.MonkeyPatch, settings: Any, verb: str, said: str, written: str
+) -> None:
+    """M4: neither finds more than the other, and the rule is named in the same round."""
+    if "sandbox" in said:
+        monkeypatch.setattr("tasks_app.services.workspaces.shutil.which", lambda _: None)
+    (plan.parent / "script.yaml").write_text("parts:\n  - {}\n")
+    judged = "[{judge: '@nora', text: It is fine}]" if "nora" in said else "[It is done]"
+    text = PLAN.strip().replace("[It is done]", judged)
+    plan.write_text(f"{written}\n{text}\npermissions: {{allow: ['Bash((']}}\n")
+    line = 4 if "nora" in said else 1
+    code, out, err = run("team", verb, str(plan), *(["--rehearse"] if verb == "start" else []))
+    assert (code, out, err.splitlines()[0]) == (2, "", "plan.yaml has 2 problems.")
+    assert f"line {line}: {said.format(folder=plan.parent)}" in err
+    assert "line 5: permissions.allow[0]: 'Bash((' is not a permission rule." in err
+    plan.write_text(f"{written}\n{text}\n")
+    alone = run("team", "check", str(plan))
+    assert (alone[0], alone[2].startswith(f"plan.yaml: line {line}: ")) == (2, True)
+    assert not Team.objects.exists()
+
+
 def test_how_a_team_does_is_said_in_words_and_as_json() -> None:
     team = TeamFactory(slug="small", name="Small")
     code, out, _ = run("team", "how-it-goes", "small")

@@ -108,9 +108,9 @@ class Command(DeskCommand):
     def _start(self, given: dict[str, Any]) -> int:
         _check_timeout(given["timeout"])
         rules = lead.load(given["lead"]) if given["lead"] else None
+        prepare.everything()
         plan, source = plan_files.read(given["plan"], name=given["name"])
         hints = len(plans.review(plan))
-        prepare.everything()
         rehearse = given["rehearse"] or settings.REHEARSE or (desk.running(prepare.home()) or {}).get("rehearse", False)
         if not rehearse and not credentials.anywhere():
             raise Invalid(
@@ -127,6 +127,7 @@ class Command(DeskCommand):
 
     def _check(self, path: Path, as_json: bool) -> int:
         """Say what is wrong with a plan (by the error of reading it), or what could be written better in it."""
+        prepare.everything()  # as at a start: who may judge, and what such tasks took, is in the database
         plan, _ = plan_files.read(path)
         findings = plans.review(plan)
         if as_json:
