@@ -86,18 +86,20 @@ def as_json(status: Status) -> dict[str, Any]:
         "no_worker_since": _since(status.silence),
         "tasks": [task_json(card) for card in status.tasks],
         "agents": [_agent_json(card) for card in status.agents],
-        "decisions": [
-            {
-                "id": item.id,
-                "kind": item.kind.value,
-                "title": item.title,
-                "agent": item.agent,
-                "task": item.task_label,
-                "with_lead_agent": item.with_lead_agent,
-                "handed_on": item.handed_why,
-            }
-            for item in status.waiting
-        ],
+        "decisions": [_request_json(item) for item in status.waiting],
+    }
+
+
+def _request_json(item: inbox.Item) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "kind": item.kind.value,
+        "title": item.title,
+        "agent": item.agent,
+        "task": item.task_label,
+        "with_lead_agent": item.with_lead_agent,
+        "handed_on": item.handed_why,
+        "snoozed": item.snoozed,
     }
 
 
@@ -214,14 +216,8 @@ def _questions(status: Status) -> list[RenderableType]:
     if not status.waiting:
         return []
     lines = [Text(), Text("Waiting for you", style="bold yellow")]
-    lines += [Text(f"{item.id}  {item.kind.value:<10} {one_line(item.title, 110)}{_whose(item)}") for item in status.waiting]
+    lines += [Text(f"{item.id}  {item.kind.value:<10} {one_line(item.title, 110)}{words.signs(item)}") for item in status.waiting]
     return [*lines, Text(f"Look at one, with the commands that answer it: {words.COMMAND} decide ID", style="dim")]
-
-
-def _whose(item: inbox.Item) -> str:
-    if item.with_lead_agent:
-        return " (the lead agent is looking at it)"
-    return f" (handed on: {one_line(item.handed_why, 80)})" if item.handed_why else ""
 
 
 def task_json(card: TaskCard) -> dict[str, Any]:

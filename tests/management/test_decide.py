@@ -7,25 +7,11 @@ from typing import Any
 import pytest
 
 from tasks_app.decision_kinds import registry
-from tasks_app.decision_kinds.base import payload_hash
 from tasks_app.domain.statuses import DecisionKind
 from tasks_app.management import ways
-from tests.factories import PAYLOADS, DecisionFactory, RunFactory, TaskFactory, TeamFactory
 from tests.management.commands import run, run_json
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def ask() -> Any:
-    team = TeamFactory(slug="billing", name="Billing")
-
-    def _ask(kind: DecisionKind, **payload: Any) -> Any:
-        facts = {**PAYLOADS[kind], **payload}
-        run = RunFactory(task=TaskFactory(team=team, in_progress=True))
-        return DecisionFactory(run=run, kind=kind.value, payload=facts, payload_hash=payload_hash(facts))
-
-    return _ask
 
 
 def test_nothing_waits() -> None:
