@@ -232,6 +232,16 @@ def test_the_second_answer_is_refused_and_names_the_first(ask: Any) -> None:
     assert (shown["status"], shown["choice"]) == ("answered", "allow")
 
 
+@pytest.mark.parametrize(
+    "words", [["--pick", "Nope"], ["--allow"], ["--note", "hm"], ["--choice", "x"], ["--text", "x", "--seen", "7"]]
+)
+def test_whatever_is_said_to_what_is_decided_hears_that_it_is(ask: Any, words: list[str]) -> None:
+    decision = ask(DecisionKind.ESCALATION)
+    assert run("decide", decision.pk, "--pick", "Mock")[0] == 0
+    code, _, err = run("decide", decision.pk, *words)
+    assert (code, err.startswith("Already decided by lead at ")) == (2, True)
+
+
 def test_an_unknown_id_is_an_error_document(ask: Any) -> None:
     code, document = run_json("decide", "dnothere0")
     assert code == 2

@@ -11,7 +11,7 @@ from tasks_app.management import answers, ways, words
 from tasks_app.management.cli import DeskCommand, actor, find_team
 from tasks_app.selectors import access, inbox
 from tasks_app.selectors.inbox import Detail
-from tasks_app.services import actions
+from tasks_app.services import actions, decisions
 
 
 class Command(DeskCommand):
@@ -35,6 +35,8 @@ class Command(DeskCommand):
             _must_name_one(given)
             return self._list(given)
         detail = _detail(given["id"])
+        if _given(given):
+            decisions.must_be_open(decisions.get(detail.item.id))  # before the answer itself is looked at
         typed = answers.typed(given, detail.item.kind)
         if typed is not None:
             choice, note, data = answers.stored(typed, detail)
@@ -70,8 +72,13 @@ class Command(DeskCommand):
         return 0
 
 
+def _given(given: dict[str, Any], *more: str) -> bool:
+    """Whether an answer is given, or a part of one."""
+    return any(given[name.replace("-", "_")] for name in (*ways.OPTIONS, "note", "choice", "data", *more))
+
+
 def _must_name_one(given: dict[str, Any]) -> None:
-    if any(given[name.replace("-", "_")] for name in (*ways.OPTIONS, "note", "choice", "data", "seen")):
+    if _given(given, "seen"):
         raise Invalid("Name the request that you answer: `manage.py decide` lists what waits, with ids.", field="id")
 
 
