@@ -148,7 +148,8 @@ def _ways(detail: Detail) -> list[str]:
     note = " --note 'words' tells the agent more."
     if detail.item.kind is DecisionKind.ESCALATION:
         note = " --text 'your guidance' beside --pick tells the agent more."
-    return ["Answer it with one of:", *lines, f"--seen {detail.version} answers only what is shown here.{note}"]
+    seen = f"With --seen {detail.version} your answer is refused if the request has changed since you read it."
+    return ["Answer it with one of:", *lines, f"{seen}{note}"]
 
 
 def _content(kind: DecisionKind, payload: Mapping[str, Any]) -> list[str]:

@@ -34,6 +34,7 @@ def test_a_request_is_shown_with_what_can_be_answered(ask: Any) -> None:
     assert "The payment API answers 401 to every call." in out
     assert "- Mock the API: Tests run without the network.  (recommended)" in out
     assert "--pick 'Mock the API'" in out
+    assert "With --seen 1 your answer is refused if the request has changed since you read it." in out
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,9 @@ class Command(DeskCommand):
         parser.add_argument("--note", default="", metavar="WORDS", help="your words to the agent")
         parser.add_argument("--choice", default="", metavar="WORD", help="any answer by its word, as programs know it")
         parser.add_argument("--data", default="", metavar="JSON", help='the rest of such an answer, such as {"usd": "5"}')
-        parser.add_argument("--seen", type=int, metavar="VERSION", help="answer only this version of the request")
+        parser.add_argument(
+            "--seen", type=int, metavar="VERSION", help="refuse the answer if the request has changed since this version"
+        )
         self.add_json(parser)
 
     def act(self, given: dict[str, Any]) -> int:
