@@ -81,11 +81,9 @@ def shown(detail: Detail) -> list[str]:
     """Return a request as lines: what is asked, what can be answered, and how."""
     item = detail.item
     about = ", ".join(word for word in (item.team_name, item.task_label) if word)
-    lines = [
-        f"{item.id}  {item.kind.value} of {item.agent or 'Crewdesk'}, {one_line(about, 160)}{words.signs(item)}",
-        one_line(item.title, 300),
-        "",
-    ]
+    head = f"{item.id}  {item.kind.value} of {item.agent or 'Crewdesk'}, {one_line(about, 160)}{words.signs(item)}"
+    its_own_title = item.kind is DecisionKind.ESCALATION and detail.payload.get("problem")  # it is the problem, said below
+    lines = [head, *([] if its_own_title else [one_line(item.title, 300)]), ""]
     lines += [*_content(item.kind, detail.payload), *_risks(detail)]
     if item.open:
         return [*lines, "", *_ways(detail)]

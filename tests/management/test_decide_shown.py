@@ -41,3 +41,7 @@ def test_what_was_put_aside_or_is_looked_at_says_so_wherever_it_is_listed(ask: A
     assert rows[awake.pk] is None
     actions.answer(asleep.pk, choice="deny", version=asleep.version, payload_hash=asleep.payload_hash, actor="user:lead")
     assert "snoozed" not in run("decide", asleep.pk)[1]
+
+
+def test_the_problem_of_an_escalation_is_said_once(ask: Any) -> None:
+    assert run("decide", ask(DecisionKind.ESCALATION).pk)[1].count("The payment API answers 401 to every call.") == 1
