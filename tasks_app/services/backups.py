@@ -34,15 +34,20 @@ BLOCK = 2**20
 NOT_SET = "No place for backups is set. Set CREWDESK_BACKUP_URL, such as file:///var/backups/crewdesk or s3://bucket/crewdesk."
 
 
-@contextmanager
-def store() -> Iterator[tuple[Any, str]]:
-    """Yield the file system and the folder. Raises `Invalid` for the setting, `Unavailable` where the store does not answer."""
+def must_have_a_place() -> None:
+    """Raise `Invalid` where CREWDESK_BACKUP_URL is not set, or names no place."""
     url = settings.BACKUP_URL
     wrong = fault(url) if url else ""
     if wrong or not url:
         raise Invalid(f"CREWDESK_BACKUP_URL {wrong}." if wrong else NOT_SET, field="CREWDESK_BACKUP_URL")
+
+
+@contextmanager
+def store() -> Iterator[tuple[Any, str]]:
+    """Yield the file system and the folder. Raises `Invalid` for the setting, `Unavailable` where the store does not answer."""
+    must_have_a_place()
     try:
-        yield fsspec.core.url_to_fs(url)
+        yield fsspec.core.url_to_fs(settings.BACKUP_URL)
     except DomainError:
         raise
     except Exception as error:  # each driver has errors of its own

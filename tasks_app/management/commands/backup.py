@@ -16,7 +16,7 @@ class Command(DeskCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True, metavar="now|list|verify|restore")
         self.add_json(verbs.add_parser("now", help="make one, restore it on trial, keep it"))
-        self.add_json(verbs.add_parser("list", help="those that are there, and how the last tries went"))
+        self.add_json(verbs.add_parser("list", help="those that are there, and what failed, the newest last"))
         for verb, text in {
             "verify": "restore one into a scratch database and compare every row",
             "restore": "bring back every team of one whose name is free here; they are paused",
@@ -42,6 +42,7 @@ class Command(DeskCommand):
         return self._verify(given["name"], as_json) if verb == "verify" else self._restore(given["name"], as_json)
 
     def _now(self, as_json: bool) -> int:
+        backups.must_have_a_place()  # what is refused is no try: it is kept nowhere
         made = backups.take()
         if made.error:
             raise Unavailable(f"No backup was made: {made.error}")
@@ -57,13 +58,12 @@ class Command(DeskCommand):
             rows = [{"name": t.name, "at": t.started_at.isoformat(), "verified": t.verified, "error": t.error} for t in tries]
             self.print_json({"backups": there, "tries": rows})
             return 0
-        for name in there:
-            self.stdout.write(name)
+        lines = {name: name for name in there}  # a name begins with the time, so that of a try which failed, too
+        lines |= {one.name: f"{one.started_at:%Y-%m-%d %H:%M} UTC failed: {one.error}" for one in tries if one.error}
+        for _, line in sorted(lines.items()):
+            self.stdout.write(line)
         if not there:
             self.stdout.write(f"There is no backup yet: {COMMAND} backup now")
-        for one in tries:
-            if one.error:
-                self.stdout.write(f"{one.started_at:%Y-%m-%d %H:%M} UTC failed: {one.error}")
         return 0
 
     def _verify(self, name: str, as_json: bool) -> int:
