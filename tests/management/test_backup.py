@@ -52,6 +52,21 @@ def test_a_store_that_does_not_take_it_is_said_and_nothing_is_left_there(kept, t
     assert [path.name for path in tmp_path.iterdir() if "part" in path.name] == []
 
 
+def test_a_team_that_is_here_already_is_brought_back_under_another_name(tmp_path):
+    """M8"""
+    full(name="Atlas", slug="atlas", workspace=str(tmp_path / "none"))
+    name = run("backup", "now")[1].split(":")[0]
+    said = run("backup", "restore", name)[1]
+    command = said.splitlines()[1].strip()
+    assert command == f"uv run manage.py backup restore {name} --team atlas --as NAME"
+    code, said, _ = run(*command.split()[3:-1], "Atlas before")
+    assert (code, said) == (0, "atlas-before is back, paused: uv run manage.py team resume atlas-before\n")
+    assert set(Team.objects.values_list("name", flat=True)) == {"Atlas", "Atlas before"}
+    code, _, err = run("backup", "restore", name, "--team", "other")
+    assert (code, "There is no team “other” in it. There are: atlas." in err) == (2, True)
+    assert run("backup", "restore", name, "--as", "X")[0] == 2
+
+
 @pytest.mark.parametrize("url", ["", "nonsense://x"])
 def test_what_is_refused_for_its_setting_is_no_failed_backup(settings, url):
     """M7"""

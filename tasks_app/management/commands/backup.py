@@ -3,7 +3,7 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from tasks_app.domain.errors import Unavailable
+from tasks_app.domain.errors import Invalid, Unavailable
 from tasks_app.management import prepare, sign_in, trial
 from tasks_app.management.cli import DeskCommand
 from tasks_app.management.words import COMMAND, counted
@@ -23,6 +23,9 @@ class Command(DeskCommand):
         }.items():
             one = verbs.add_parser(verb, help=text)
             one.add_argument("name", help="its name, as in `backup list`")
+            if verb == "restore":
+                one.add_argument("--team", default="", help="only the team of this address")
+                one.add_argument("--as", default="", dest="called", metavar="NAME", help="with --team: under another name")
             self.add_json(one)
         trying = verbs.add_parser("try")  # what a backup calls in a scratch home
         trying.add_argument("files", nargs="*")
@@ -39,7 +42,7 @@ class Command(DeskCommand):
         if verb == "try":
             self.print_json({"teams": trial.run(given["files"])})
             return 0
-        return self._verify(given["name"], as_json) if verb == "verify" else self._restore(given["name"], as_json)
+        return self._verify(given["name"], as_json) if verb == "verify" else self._restore(given)
 
     def _now(self, as_json: bool) -> int:
         backups.must_have_a_place()  # what is refused is no try: it is kept nowhere
@@ -78,15 +81,18 @@ class Command(DeskCommand):
         self.stdout.write(f"{name} can be restored.")
         return 0
 
-    def _restore(self, name: str, as_json: bool) -> int:
+    def _restore(self, given: dict[str, Any]) -> int:
+        name, team, called = given["name"], given["team"], given["called"]
+        if called and not team:
+            raise Invalid("Say with --team which one gets the name of --as.", field="team")
         prepare.everything()
         user = sign_in.ensure_lead()
-        back, stayed = backups.restore(name, user_id=user.pk, actor=f"user:{user.username}")
-        if as_json:
-            self.print_json({"restored": [team.slug for team in back], "refused": stayed})
+        back, stayed = backups.restore(name, user_id=user.pk, actor=f"user:{user.username}", team=team, called=called)
+        if given["json"]:
+            self.print_json({"restored": [made.slug for made in back], "refused": [one.why for one in stayed]})
             return 0
-        for team in back:
-            self.stdout.write(f"{team.slug} is back, paused: {COMMAND} team resume {team.slug}")
-        for why in stayed:
-            self.stdout.write(f"Left out: {why}")
+        for made in back:
+            self.stdout.write(f"{made.slug} is back, paused: {COMMAND} team resume {made.slug}")
+        for one in stayed:
+            self.stdout.write(f"Left out: {one.why}\n  {COMMAND} backup restore {name} --team {one.slug} --as NAME")
         return 0
