@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import dj_database_url
+from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
 from dashboard import sqlite
@@ -108,6 +109,8 @@ def _database() -> dict[str, Any]:
         raise env.unreadable("DATABASE_URL", "postgres://user:password@host:5432/name") from None
     if "sqlite" in config["ENGINE"]:
         return {**config, "ENGINE": sqlite.__name__, "OPTIONS": SQLITE_OPTIONS}
+    if config["ENGINE"] != "django.db.backends.postgresql":
+        raise ImproperlyConfigured(f"DATABASE_URL begins with {url.partition(':')[0]}://. Only postgres:// and sqlite:// work.")
     most = int(env.number("CREWDESK_DB_POOL", 8, low=1, high=200))
     options = import_string(POOLED)(config.get("OPTIONS", {}), most=most)
     return {**config, "CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": True, "OPTIONS": options}
