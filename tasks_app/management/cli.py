@@ -16,7 +16,7 @@ from tasks_app.domain.errors import DomainError, Invalid, NotFound, Unavailable
 from tasks_app.domain.ids import parse_task_label
 from tasks_app.domain.text import mask_secrets, one_line
 from tasks_app.management import prepare, sign_in
-from tasks_app.management.entry import INTERRUPTED
+from tasks_app.management.entry import BAD_INPUT, INTERRUPTED
 from tasks_app.management.screen import console_for
 from tasks_app.management.words import COMMAND
 from tasks_app.selectors import access, accounts, tasks, teams
@@ -24,7 +24,6 @@ from tasks_app.selectors.accounts import Account
 from tasks_app.selectors.tasks import TaskCard
 from tasks_app.selectors.teams import TeamSummary
 
-BAD_INPUT = 2
 UNAVAILABLE = 1
 NO_DATABASE = "The database cannot be used: {}. Check DATABASE_URL and that the server runs; `manage.py doctor` says more."
 NOT_PREPARED = "The database has no tables yet, or old ones ({}). `uv run manage.py up` prepares it."

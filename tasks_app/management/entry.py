@@ -6,10 +6,11 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from django.core.exceptions import ImproperlyConfigured
-from django.core.management import ManagementUtility
+from django.core.management import BaseCommand, ManagementUtility
 
 from tasks_app.domain.text import mask_secrets
 
+BAD_INPUT = 2
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 """As a shell says it of a program that was ended by SIGPIPE, such as by `| head`."""
@@ -48,6 +49,13 @@ class Entry(ManagementUtility):
         lines = "\n".join(f"  {name:<13} {text}" for name, text in COMMANDS.items())
         text = HELP.format(commands=lines, name=self.prog_name)
         return f"{text}\n\n{_settings_are_wrong(self.settings_exception)}" if self.settings_exception else text
+
+    def fetch_command(self, subcommand: str) -> BaseCommand:
+        """Return the command of that name. One that there is not ends it as wrong input does, after Django's words for it."""
+        try:
+            return super().fetch_command(subcommand)
+        except SystemExit:
+            sys.exit(BAD_INPUT)
 
 
 def main(argv: Sequence[str]) -> None:
