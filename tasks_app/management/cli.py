@@ -8,7 +8,7 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import IO, Any, cast
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, ProgrammingError
 from rich.console import RenderableType
 
@@ -34,6 +34,17 @@ DJANGO_OPTIONS = (
 """They work, and are not worth a line in every help text."""
 
 
+class VerbParser(CommandParser):
+    """The parser of one verb of a command: what it does not know is refused with its own usage, not with that of the command."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Return what was given. Ends, or raises `CommandError`, where there is more."""
+        found, rest = super().parse_known_args(args, namespace)
+        if rest:
+            self.error(f"unrecognized arguments: {' '.join(rest)}")
+        return found, rest
+
+
 class DeskCommand(BaseCommand):
     """A command that prints for people, or one JSON document with `--json`. Subclasses write `act` and return the exit code."""
 
@@ -48,6 +59,10 @@ class DeskCommand(BaseCommand):
     def add_json(self, parser: ArgumentParser) -> None:
         """Add the option that every command has."""
         parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+    def add_verbs(self, parser: ArgumentParser, names: str) -> Any:
+        """Begin the verbs of a command, `names` as its usage shows them; each is added by `add_parser`."""
+        return parser.add_subparsers(dest="verb", required=True, metavar=names, parser_class=VerbParser)
 
     def act(self, given: dict[str, Any]) -> int:
         """Do the work and return the exit code. May raise `DomainError`."""

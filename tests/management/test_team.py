@@ -65,13 +65,15 @@ def test_wrong_arguments_are_one_json_document_too(plan: Path) -> None:
         ("team", "status", "--json"): "the following arguments are required: team",
         ("team", "wait", "small", "--timeout", "soon", "--json"): "argument --timeout: invalid float value: 'soon'",
         ("decide", "--json", "--nonsense"): "unrecognized arguments: --nonsense",
+        ("team", "start", "x", "--json", "--nonsense"): "unrecognized arguments: --nonsense",
     }.items():
         done = subprocess.run([*manage, *words], capture_output=True, text=True, timeout=60, cwd=ROOT)
         error = json.loads(done.stdout)["error"]
         assert (done.returncode, error["code"], error["field"], error["message"]) == (2, "invalid", "arguments", message)
-    usage = subprocess.run([*manage, "team", "status"], capture_output=True, text=True, timeout=60, cwd=ROOT)
-    assert (usage.returncode, usage.stdout) == (2, "")
-    assert "usage: manage.py team status" in usage.stderr
+    for words in (("team", "status"), ("team", "status", "small", "--nope"), ("backup", "now", "--nope")):
+        usage = subprocess.run([*manage, *words], capture_output=True, text=True, timeout=60, cwd=ROOT)
+        assert (usage.returncode, usage.stdout) == (2, "")
+        assert f"usage: manage.py {words[0]} {words[1]} [" in usage.stderr
 
 
 def test_it_may_get_another_name(plan: Path) -> None:

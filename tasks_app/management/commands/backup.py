@@ -14,7 +14,7 @@ class Command(DeskCommand):
     help = "Make a backup of every team now, list those that are there, verify or restore one (docs/backups.md)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        verbs = parser.add_subparsers(dest="verb", required=True, metavar="now|list|verify|restore")
+        verbs = self.add_verbs(parser, "now|list|verify|restore")
         self.add_json(verbs.add_parser("now", help="make one, restore it on trial, keep it"))
         self.add_json(verbs.add_parser("list", help="those that are there, and what failed, the newest last"))
         for verb, text in {

@@ -46,7 +46,7 @@ class Command(DeskCommand):
     help = "Start a team from a plan file, see how it stands, pause, resume, stop or archive it."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        verbs = parser.add_subparsers(dest="verb", required=True, metavar="|".join(VERBS))
+        verbs = self.add_verbs(parser, "|".join(VERBS))
         self._add_start(verbs.add_parser("start", help="start a team from a plan file"))
         check = verbs.add_parser("check", help="look at a plan file without starting it")
         check.add_argument("plan", type=Path, help="the plan file")
