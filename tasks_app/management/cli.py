@@ -25,7 +25,7 @@ from tasks_app.selectors.tasks import TaskCard
 from tasks_app.selectors.teams import TeamSummary
 
 UNAVAILABLE = 1
-NO_DATABASE = "The database cannot be used: {}. Check DATABASE_URL and that the server runs; `manage.py doctor` says more."
+NO_DATABASE = "The database cannot be used: {}. Check DATABASE_URL and that the server runs; `uv run manage.py doctor` says more."
 NOT_PREPARED = "The database has no tables yet, or old ones ({}). `uv run manage.py up` prepares it."
 
 DJANGO_OPTIONS = (

@@ -87,7 +87,7 @@ def _sentence(error: Exception) -> str:
     words = " ".join(mask_secrets(str(error)).split())
     return (
         f"Crewdesk met an error that it does not know: {type(error).__name__}: {words}\n"
-        "`manage.py doctor` may say why. If not, run this again with --traceback and report what it prints."
+        "`uv run manage.py doctor` may say why. If not, run this again with --traceback and report what it prints."
     )
 
 

@@ -191,7 +191,7 @@ def fetched(name: str) -> Iterator[Path]:
         local = Path(scratch) / "backup.zip"
         with store() as (files, folder):
             if name not in _names(files, folder):
-                raise NotFound("There is no backup of that name. See: manage.py backup list", field="name")
+                raise NotFound("There is no backup of that name. See: uv run manage.py backup list", field="name")
             files.get_file(f"{folder}/{name}", str(local))
         yield local
 

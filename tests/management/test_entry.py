@@ -122,7 +122,7 @@ def test_a_database_that_does_not_answer_is_a_sentence_and_one(words: list[str],
     code, _, err = run(*words)
     assert code == 1
     assert "The database cannot be used: connection refused" in err
-    assert "`manage.py doctor` says more" in err
+    assert "`uv run manage.py doctor` says more" in err
 
 
 @pytest.mark.django_db

@@ -81,11 +81,13 @@ def _given(given: dict[str, Any], *more: str) -> bool:
 
 def _must_name_one(given: dict[str, Any]) -> None:
     if _given(given, "seen"):
-        raise Invalid("Name the request that you answer: `manage.py decide` lists what waits, with ids.", field="id")
+        raise Invalid("Name the request that you answer: `uv run manage.py decide` lists what waits, with ids.", field="id")
 
 
 def _detail(decision_id: str) -> Detail:
     found = inbox.detail(decision_id)
     if found is None:
-        raise NotFound(f"There is no request “{one_line(decision_id, 40)}”. `manage.py decide` lists what waits.", field="id")
+        raise NotFound(
+            f"There is no request “{one_line(decision_id, 40)}”. `uv run manage.py decide` lists what waits.", field="id"
+        )
     return found
