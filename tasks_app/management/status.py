@@ -172,7 +172,11 @@ def _header(status: Status) -> Text:
     money = f"{least}${team.used_usd:.2f}" if team.used_usd is not None else "cost unknown"
     limit = team.stand.limit_usd if team.stand.over_usd else team.budget_usd
     budget = f" of ${limit:.2f}" if limit is not None else ""
-    facts = [f"{counts.done} of {counts.total} tasks completed", f"{words.tokens(team.used_tokens)} tokens", money + budget]
+    facts = [
+        f"{counts.done} of {words.counted(counts.total, 'task')} completed",
+        f"{words.tokens(team.used_tokens)} tokens",
+        money + budget,
+    ]
     facts += _used_up(team) or _on_pace_for(team, status.now)
     if team.waiting:
         facts.insert(1, f"{team.waiting} waiting for you")

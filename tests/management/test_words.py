@@ -71,6 +71,17 @@ def test_a_finished_team_is_done_and_not_active() -> None:
     assert "atlas  Done, paused" in run("team", "status", "atlas")[1]
 
 
+@pytest.mark.django_db
+def test_a_team_that_is_held_is_not_called_queued_and_one_task_is_no_tasks() -> None:
+    team = TeamFactory(slug="atlas")
+    TaskFactory(team=team)
+    for status, said in (("active", "Queued"), ("stopped", "Stopped"), ("paused", "Paused")):
+        type(team).objects.update(status=status)
+        out = run("team", "status", "atlas")[1]
+        assert f"atlas  {said}\n" in out
+        assert "0 of 1 task completed" in out
+
+
 def texts() -> Iterator[tuple[str, str]]:
     """What the product may say, by its file: texts that are no docstring, and templates."""
     for folder in ("dashboard", "tasks_app"):
