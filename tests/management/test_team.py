@@ -137,6 +137,18 @@ def test_teams_are_listed_paused_resumed_and_stopped() -> None:
     assert "T-" in out
 
 
+def test_the_list_says_what_its_columns_are_and_keeps_them_however_long_a_name_is() -> None:
+    TeamFactory(slug="short", name="Short", status="stopped")
+    asked = RunFactory(task__team=TeamFactory(slug="long-" * 12 + "name", name="Long", rehearsal=True))
+    DecisionFactory(run=asked, team=asked.task.team)
+    head, *rows = run("team", "list")[1].splitlines()
+    assert head.split() == ["TEAM", "STATE", "TASKS"]
+    assert len(rows) == 2
+    assert {row[head.index("STATE") - 1] for row in rows} == {" "}
+    assert all(row[head.index("TASKS") :].startswith(("0 of 0 done", "0 of 1 done")) for row in rows)
+    assert any(row.endswith("  1 waiting for you, rehearsal") for row in rows)
+
+
 def test_an_unknown_team_is_named_with_what_there_is() -> None:
     assert "There is no team yet." in run("team", "status", "x")[2]
     TeamFactory(slug="billing")

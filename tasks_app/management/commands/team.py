@@ -25,7 +25,7 @@ from tasks_app.management import (
     sign_in,
     status,
     team_files,
-    words,
+    team_list,
 )
 from tasks_app.management.cli import DeskCommand, actor, find_team
 from tasks_app.management.scripted import ScriptedLead
@@ -219,11 +219,8 @@ class Command(DeskCommand):
             ]
             self.print_json([row | _counts(team) for row, team in zip(rows, found, strict=True)])
             return 0
-        for team in found:
-            rehearsal = "  (rehearsal)" if team.rehearsal else ""
-            done = f"{team.counts.done}/{team.counts.total} tasks"
-            waits = f", {team.waiting} waiting for you" if team.waiting else ""
-            self.stdout.write(f"{team.slug:<32} {words.team(team):<16} {done}{waits}{rehearsal}")
+        for line in team_list.of_teams(found):
+            self.stdout.write(line)
         if not found and stored_teams.archived(list(access.team_ids())):
             self.stdout.write(f"Every team is archived: {COMMAND} team list --archived")
         elif not found:
@@ -235,8 +232,8 @@ class Command(DeskCommand):
         if as_json:
             self.print_json([{"slug": t.slug, "name": t.name, "archived_at": t.archived_at.isoformat()} for t in found])
             return 0
-        for team in found:
-            self.stdout.write(f"{team.slug:<32} archived {team.archived_at:%Y-%m-%d %H:%M} UTC")
+        for line in team_list.of_archived(found):
+            self.stdout.write(line)
         if not found:
             self.stdout.write("No team is archived.")
         return 0
