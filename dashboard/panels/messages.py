@@ -28,7 +28,7 @@ class Messages:
         members = attempts.members(team_pk)
         return {
             "slug": slug,
-            "ended": teams.has_ended(team_pk),
+            "wait": teams.reads_nothing(team_pk),
             "notes": messages.of_agent(agent_pk) if agent_pk else messages.of_team(team_pk),
             "members": [member for member in members if not agent_pk or member.pk == agent_pk],
             "agent_pk": agent_pk,

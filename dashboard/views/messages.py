@@ -21,7 +21,7 @@ from tasks_app.selectors import agents as cards
 from tasks_app.selectors import attempts, crew
 from tasks_app.selectors import messages as reading
 from tasks_app.selectors.messages import Wanted
-from tasks_app.selectors.teams import Identity, has_ended
+from tasks_app.selectors.teams import Identity, reads_nothing
 from tasks_app.services import messages, talk
 from tasks_app.services.messages import Draft
 
@@ -152,7 +152,7 @@ def _render(page: Page, found: Identity, *, problem: DomainError | None = None) 
         "filtered": wanted != Wanted(),
         "receipts": list(Receipt),
         "priorities": list(Priority),
-        "ended": has_ended(found.pk),
+        "wait": reads_nothing(found.pk),
         "members": attempts.members(found.pk),
         "given": form,
         "to_all": form.get("to", "").lower() in EVERYONE,

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from tasks_app.domain.ids import parse_task_label
+from tasks_app.domain.statuses import TeamStatus
 
 LIMIT: Final = 100_000
 """Longest body in characters."""
@@ -69,11 +70,28 @@ class Settings:
         )
 
 
-def held_up(name: str, *, stopped: bool, team_ended: bool) -> str:
+@dataclass(frozen=True)
+class Wait:
+    """Why a team reads no messages now, and until when, in words: `the team is stopped`, `the team is resumed`."""
+
+    why: str
+    until: str
+
+
+def team_wait(*, status: str, ended: bool, archived: bool) -> Wait | None:
+    """Return why a team reads nothing now; None where it does."""
+    if archived:
+        return Wait("the team is archived", "the team is restored and works again")
+    if ended:
+        return Wait("the team has finished", "a task is reopened or added")
+    return Wait("the team is stopped", "the team is resumed") if status == TeamStatus.STOPPED.value else None
+
+
+def held_up(name: str, *, stopped: bool, team: Wait | None) -> str:
     """Return why a message to `name` waits for longer than its next step, in words; empty where nothing keeps it."""
     if stopped:
         return f"{name} is stopped: it is read when {name} works again"
-    return "the team has finished: it is read when a task is reopened or added" if team_ended else ""
+    return f"{team.why}: it is read when {team.until}" if team else ""
 
 
 def receipt(

@@ -26,7 +26,7 @@ def parse(text: str | bytes, *, known_types: Collection[str], source: str = "pla
 
     Raises `Invalid` whose `problems` name every error at once, in the order of lines, each with line, path and fix.
     """
-    document = read(text)
+    document = read(text, name=source)
     if not isinstance(document.value, dict):
         raise _not_a_plan(document, source)
     found = Problems()

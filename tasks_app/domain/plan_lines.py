@@ -47,8 +47,20 @@ def dotted(path: Path) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 
-def read(source: str | bytes) -> Document:
-    """Return what a YAML text says. Raises `Invalid` with the line and the fix for whatever cannot be taken."""
+def read(source: str | bytes, *, name: str = "") -> Document:
+    """Return what a YAML text says. Raises `Invalid` with the line and the fix for whatever cannot be taken.
+
+    `name`: what the file is called in the message.
+    """
+    try:
+        return _read(source)
+    except Invalid as refused:
+        if not name:
+            raise
+        raise Invalid(f"{name}: {refused.message}", problems=refused.problems) from refused
+
+
+def _read(source: str | bytes) -> Document:
     text = clean(decode(source))
     builder = _Builder()
     try:
@@ -83,7 +95,7 @@ def _refuse(message: str, *, line: int | None = None, fix: str = "") -> Invalid:
 
 def _syntax(error: yaml.MarkedYAMLError, text: str) -> Invalid:
     mark = error.problem_mark or error.context_mark
-    line = mark.line + 1 if mark else None
+    line = min(mark.line + 1, max(1, len(text.rstrip().splitlines()))) if mark else None  # not behind the end of what is written
     around = text.splitlines()[mark.line : mark.line + 1] if mark else []
     if around and "\t" in around[0][: len(around[0]) - len(around[0].lstrip())]:
         return _refuse("A tab indents this line.", line=line, fix="Use spaces.")

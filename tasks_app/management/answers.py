@@ -71,7 +71,7 @@ def listing(items: Sequence[Item], ages: Mapping[str, str]) -> list[str]:
     width = max((len(item.team_slug) for item in items), default=0)
     lines = [
         f"{item.id}  {item.kind.value:<10} {ages[item.id]:>12}  {item.team_slug:<{width}}  {item.task_label:<5} "
-        f"{one_line(item.title, 120)}"
+        f"{one_line(item.title, 120)}{words.signs(item)}"
         for item in items
     ]
     return [*lines, f"Look at one, with the commands that answer it: {COMMAND} decide ID"] if lines else []
@@ -81,7 +81,9 @@ def shown(detail: Detail) -> list[str]:
     """Return a request as lines: what is asked, what can be answered, and how."""
     item = detail.item
     about = ", ".join(word for word in (item.team_name, item.task_label) if word)
-    lines = [f"{item.id}  {item.kind.value} of {item.agent or 'Crewdesk'}, {one_line(about, 160)}", one_line(item.title, 300), ""]
+    head = f"{item.id}  {item.kind.value} of {item.agent or 'Crewdesk'}, {one_line(about, 160)}{words.signs(item)}"
+    its_own_title = item.kind is DecisionKind.ESCALATION and detail.payload.get("problem")  # it is the problem, said below
+    lines = [head, *([] if its_own_title else [one_line(item.title, 300)]), ""]
     lines += [*_content(item.kind, detail.payload), *_risks(detail)]
     if item.open:
         return [*lines, "", *_ways(detail)]
@@ -131,6 +133,7 @@ def item_json(item: Item) -> dict[str, Any]:
         "task": item.task_label or None,
         "agent": item.agent or None,
         "opened_at": item.opened_at.isoformat(),
+        "snoozed_until": item.snoozed_until.isoformat() if item.snoozed and item.snoozed_until else None,
         "parked": item.parked,
         "tasks_behind": item.behind,
     }
@@ -140,8 +143,11 @@ def _ways(detail: Detail) -> list[str]:
     found = ways.of(detail)
     width = min(WIDTH, max(len(way.command) for way in found))
     lines = [f"  {way.command:<{width}}  # {way.meaning}" if way.meaning else f"  {way.command}" for way in found]
-    note = "" if detail.item.kind is DecisionKind.ESCALATION else " --note 'words' tells the agent more."
-    return ["Answer it with one of:", *lines, f"--seen {detail.version} answers only what is shown here.{note}"]
+    note = " --note 'words' tells the agent more."
+    if detail.item.kind is DecisionKind.ESCALATION:
+        note = " --text 'your guidance' beside --pick tells the agent more."
+    seen = f"With --seen {detail.version} your answer is refused if the request has changed since you read it."
+    return ["Answer it with one of:", *lines, f"{seen}{note}"]
 
 
 def _content(kind: DecisionKind, payload: Mapping[str, Any]) -> list[str]:
@@ -152,7 +158,10 @@ def _content(kind: DecisionKind, payload: Mapping[str, Any]) -> list[str]:
     if kind is DecisionKind.ESCALATION:
         tried = [f"  tried: {asked.whole_line(str(each), 400)}" for each in payload.get("tried") or []]
         plan = ["The plan:", *_text(payload["plan"])] if payload.get("plan") else []
-        return [*_text(payload.get("problem")), *tried, *plan, *_options(payload.get("options"))]
+        best = (
+            [f"  recommended: {asked.whole_line(str(payload['recommendation']), 2000)}"] if payload.get("recommendation") else []
+        )
+        return [*_text(payload.get("problem")), *tried, *plan, *best, *_options(payload.get("options"))]
     if kind is DecisionKind.PERMISSION:
         rule = [f"  rule on offer: {asked.whole_line(str(payload['rule']), 300)}"] if payload.get("rule") else []
         return [f"{asked.line(str(payload.get('tool')), 200)}:", *_text(asked.pretty(payload.get("input"))), *rule]
@@ -187,6 +196,7 @@ def _options(options: Any) -> list[str]:
         effect = asked.whole_line(str(option.get("effect") or option.get("description") or ""), 400)
         best = "  (recommended)" if option.get("recommended") else ""
         lines.append(f"  - {': '.join(word for word in (label, effect) if word)}{best}")
+        lines += [f"    Cost: {asked.whole_line(str(option['cost']), 300)}"] if option.get("cost") else []
     return lines
 
 

@@ -8,7 +8,7 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import IO, Any, cast
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, ProgrammingError
 from rich.console import RenderableType
 
@@ -16,7 +16,7 @@ from tasks_app.domain.errors import DomainError, Invalid, NotFound, Unavailable
 from tasks_app.domain.ids import parse_task_label
 from tasks_app.domain.text import mask_secrets, one_line
 from tasks_app.management import prepare, sign_in
-from tasks_app.management.entry import INTERRUPTED
+from tasks_app.management.entry import BAD_INPUT, INTERRUPTED
 from tasks_app.management.screen import console_for
 from tasks_app.management.words import COMMAND
 from tasks_app.selectors import access, accounts, tasks, teams
@@ -24,15 +24,25 @@ from tasks_app.selectors.accounts import Account
 from tasks_app.selectors.tasks import TaskCard
 from tasks_app.selectors.teams import TeamSummary
 
-BAD_INPUT = 2
 UNAVAILABLE = 1
-NO_DATABASE = "The database cannot be used: {}. Check DATABASE_URL and that the server runs; `manage.py doctor` says more."
+NO_DATABASE = "The database cannot be used: {}. Check DATABASE_URL and that the server runs; `uv run manage.py doctor` says more."
 NOT_PREPARED = "The database has no tables yet, or old ones ({}). `uv run manage.py up` prepares it."
 
 DJANGO_OPTIONS = (
     *("--version", "--verbosity", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color", "--skip-checks"),
 )
 """They work, and are not worth a line in every help text."""
+
+
+class VerbParser(CommandParser):
+    """The parser of one verb of a command: what it does not know is refused with its own usage, not with that of the command."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Return what was given. Ends, or raises `CommandError`, where there is more."""
+        found, rest = super().parse_known_args(args, namespace)
+        if rest:
+            self.error(f"unrecognized arguments: {' '.join(rest)}")
+        return found, rest
 
 
 class DeskCommand(BaseCommand):
@@ -49,6 +59,10 @@ class DeskCommand(BaseCommand):
     def add_json(self, parser: ArgumentParser) -> None:
         """Add the option that every command has."""
         parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+    def add_verbs(self, parser: ArgumentParser, names: str) -> Any:
+        """Begin the verbs of a command, `names` as its usage shows them; each is added by `add_parser`."""
+        return parser.add_subparsers(dest="verb", required=True, metavar=names, parser_class=VerbParser)
 
     def act(self, given: dict[str, Any]) -> int:
         """Do the work and return the exit code. May raise `DomainError`."""

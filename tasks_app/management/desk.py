@@ -44,6 +44,7 @@ class Options:
     workers: int = 1
     webs: int = 1
     rehearse: bool = False
+    typed: tuple[str, ...] = ()  # the options as they were typed, for the words where they come too late
 
 
 class Stop(Exception):
@@ -56,10 +57,11 @@ def run(options: Options, screen: Screen) -> int:
         raise Invalid(f"--workers {options.workers} is outside 1 to {MAX_WORKERS}.", field="workers")
     if not 1 <= options.webs <= MAX_WEBS:
         raise Invalid(f"--webs {options.webs} is outside 1 to {MAX_WEBS}.", field="webs")
+    ports.valid(options.port)
     home = prepare.home()
     lock = FileLock(home / "run" / "up.lock")
     if not lock.exclusive():
-        return _say_that_it_runs(home, screen)
+        return _say_that_it_runs(home, screen, options)
     try:
         with ports.listen(options.port) as listener:
             with screen.working("Preparing the database and the first account"):
@@ -70,12 +72,16 @@ def run(options: Options, screen: Screen) -> int:
         lock.release()
 
 
-def _say_that_it_runs(home: Path, screen: Screen) -> int:
+def _say_that_it_runs(home: Path, screen: Screen, options: Options) -> int:
     facts = running(home)
     if facts is None:
         raise Unavailable(f"Another `up` is just starting or ending on {home}. Try again in a few seconds.")
     screen.headline("Crewdesk already runs here", f"process {facts['pid']}, home {home}")
     screen.link("Sign in", sign_in_link(int(facts["port"])))
+    if late := [words for words in options.typed if words != f"--port {facts['port']}"]:
+        screen.warn(
+            f"It goes on as it was started, on port {facts['port']}, without {' '.join(late)}. End it first to change that."
+        )
     return 0
 
 

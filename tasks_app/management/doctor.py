@@ -103,7 +103,7 @@ def _database() -> Finding:
             "database", Level.FAIL, f"{kind} does not answer: {reason}", "Check DATABASE_URL and that the server runs."
         )
     if missing:
-        fix = "Run `manage.py migrate`, or `manage.py up`, which does it."
+        fix = "Run `uv run manage.py migrate`, or `uv run manage.py up`, which does it."
         return Finding("database", Level.FAIL, f"{kind} lacks {missing} migrations", fix)
     if gaps:
         return Finding("database", Level.FAIL, f"{kind} cannot be used: {schema.sentence(gaps)}", schema.FIX)
@@ -156,9 +156,11 @@ def _oncall() -> Finding:
 def _backup() -> Finding:
     if not settings.BACKUP_URL:
         return Finding("backup", Level.UNUSED, "no backups are made (CREWDESK_BACKUP_URL is not set)")
-    last, fix = backups.last(), "See `manage.py backup list`; try `manage.py backup now`."
+    last, fix = backups.last(), "See `uv run manage.py backup list`; try `uv run manage.py backup now`."
     if last is None:
-        return Finding("backup", Level.WARN, "no backup has been made yet", "A worker makes it; or `manage.py backup now`.")
+        return Finding(
+            "backup", Level.WARN, "no backup has been made yet", "A worker makes it; or `uv run manage.py backup now`."
+        )
     if last.error:
         return Finding("backup", Level.FAIL, f"the last backup failed: {last.error}", fix)
     if last.ended_at is None:

@@ -6,11 +6,12 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from django.core.exceptions import ImproperlyConfigured
-from django.core.management import ManagementUtility
+from django.core.management import BaseCommand, ManagementUtility
 
 from tasks_app.domain.text import mask_secrets
 from tasks_app.starting import settings_are_wrong
 
+BAD_INPUT = 2
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 """As a shell says it of a program that was ended by SIGPIPE, such as by `| head`."""
@@ -50,6 +51,13 @@ class Entry(ManagementUtility):
         text = HELP.format(commands=lines, name=self.prog_name)
         return f"{text}\n\n{settings_are_wrong(self.settings_exception)}" if self.settings_exception else text
 
+    def fetch_command(self, subcommand: str) -> BaseCommand:
+        """Return the command of that name. One that there is not ends it as wrong input does, after Django's words for it."""
+        try:
+            return super().fetch_command(subcommand)
+        except SystemExit:
+            sys.exit(BAD_INPUT)
+
 
 def main(argv: Sequence[str]) -> None:
     """Run one command. An exception becomes a sentence and an exit code; with `--traceback` it is shown as it came."""
@@ -80,5 +88,5 @@ def _sentence(error: Exception) -> str:
     words = " ".join(mask_secrets(str(error)).split())
     return (
         f"Crewdesk met an error that it does not know: {type(error).__name__}: {words}\n"
-        "`manage.py doctor` may say why. If not, run this again with --traceback and report what it prints."
+        "`uv run manage.py doctor` may say why. If not, run this again with --traceback and report what it prints."
     )

@@ -121,7 +121,8 @@ class Reply:
 
 def load(source: str | Path) -> Lead:
     """Return the scripted lead in a text or file. Raises `Invalid` that names every problem with its line."""
-    document = plan_lines.read(source if isinstance(source, str) else _file(source))
+    named = "" if isinstance(source, str) else source.name
+    document = plan_lines.read(source if isinstance(source, str) else _file(source), name=named)
     value = document.value
     if not isinstance(value, dict):
         raise Invalid(

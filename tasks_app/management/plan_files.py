@@ -1,17 +1,17 @@
 """Plan files from the disk: the plan, its rehearsal script and the folder that its relative paths mean."""
 
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from django.db import InterfaceError, OperationalError
 
 from tasks_app.domain import plan as plans
-from tasks_app.domain.errors import Invalid
+from tasks_app.domain.errors import Invalid, Problem
 from tasks_app.domain.plan_model import Plan
 from tasks_app.execution import db
-from tasks_app.management import small_files
-from tasks_app.rehearsal import scripts
+from tasks_app.management import plan_needs, small_files
 from tasks_app.services import actions, idempotency, teams
 from tasks_app.services.teams import Source
 from tasks_app.task_types import registry
@@ -20,26 +20,33 @@ from tasks_app.task_types import registry
 def read(path: Path, *, name: str = "") -> tuple[Plan, Source]:
     """Return the plan in a file and where it came from, under another team name where one is given.
 
-    Raises `Invalid` that names every problem of the plan, or of the rehearsal script that it names.
+    Raises `Invalid` that names every problem of the plan, and of what it needs of this machine, at once (`plan_needs`).
     """
     text = small_files.read(path, what="plan", field="plan")
-    plan = plans.parse(text, known_types=registry.PLANNED, source=path.name)
+    base = path.expanduser().resolve().parent
+    missing = plan_needs.missing(text, base)
+    try:
+        plan = plans.parse(text, known_types=registry.PLANNED, source=path.name)
+    except Invalid as bad:
+        raise _all(path.name, [*bad.problems, *missing]) if missing else bad from None
+    if missing:
+        raise _all(path.name, missing)
     if name:
         plan = plan.model_copy(update={"team": name})
-    base = path.expanduser().resolve().parent
     return plan, Source(text.decode("utf-8-sig"), base, script_of(plan, base))
 
 
+def _all(name: str, problems: Sequence[Problem]) -> Invalid:
+    """One error for everything, in the order of lines."""
+    if len(problems) == 1:
+        return Invalid(f"{name}: {problems[0]}", field="plan", problems=tuple(problems))
+    ordered = sorted(problems, key=lambda problem: problem.line or 0)
+    return Invalid(f"{name} has {len(problems)} problems.", field="plan", problems=tuple(ordered))
+
+
 def script_of(plan: Plan, base: Path) -> str:
-    """Return the text of the rehearsal script beside the plan, checked; nothing where the plan names none."""
-    if plan.rehearsal is None:
-        return ""
-    path = (base / plan.rehearsal).resolve()
-    if not path.is_relative_to(base):
-        raise Invalid(f"The script {plan.rehearsal} does not lie beside the plan.", field="rehearsal")
-    text = small_files.read(path, what="script", field="rehearsal").decode("utf-8-sig", "replace").replace("\r\n", "\n")
-    scripts.load(text)
-    return text
+    """Return the text of the rehearsal script beside the plan, checked; nothing where the plan names none. Raises `Invalid`."""
+    return plan_needs.script(plan.rehearsal, base) if plan.rehearsal is not None else ""
 
 
 def start(plan: Plan, *, source: Source, user_id: int, rehearsal: bool, actor: str) -> Any:

@@ -101,6 +101,7 @@ def _waiting_json(item: inbox.Item) -> dict[str, Any]:
         "task_pk": item.task_pk,
         "with_lead_agent": item.with_lead_agent,
         "handed_on": item.handed_why,
+        "snoozed": item.snoozed,
     }
 
 
@@ -174,7 +175,8 @@ def _header(status: Status) -> Text:
     money = f"{least}${team.used_usd:.2f}" if team.used_usd is not None else ""
     limit = team.stand.limit_usd if team.stand.over_usd else team.budget_usd
     cost = spent(money, f"${limit:.2f}" if limit is not None else "")
-    facts = [f"{counts.done} of {counts.total} tasks completed", f"{words.tokens(team.used_tokens)} tokens", cost]
+    done = f"{counts.done} of {words.counted(counts.total, 'task')} completed"
+    facts = [done, f"{words.tokens(team.used_tokens)} tokens", cost]
     facts += _used_up(team) or _on_pace_for(team, status.now)
     if team.waiting:
         facts.insert(1, f"{team.waiting} waiting for you")
@@ -218,14 +220,8 @@ def _questions(status: Status) -> list[RenderableType]:
     if not status.waiting:
         return []
     lines = [Text(), Text("Waiting for you", style="bold yellow")]
-    lines += [Text(f"{item.id}  {item.kind.value:<10} {one_line(item.title, 110)}{_whose(item)}") for item in status.waiting]
+    lines += [Text(f"{item.id}  {item.kind.value:<10} {one_line(item.title, 110)}{words.signs(item)}") for item in status.waiting]
     return [*lines, Text(f"Look at one, with the commands that answer it: {words.COMMAND} decide ID", style="dim")]
-
-
-def _whose(item: inbox.Item) -> str:
-    if item.with_lead_agent:
-        return " (the lead agent is looking at it)"
-    return f" (handed on: {one_line(item.handed_why, 80)})" if item.handed_why else ""
 
 
 def task_json(card: TaskCard) -> dict[str, Any]:

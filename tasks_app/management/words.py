@@ -11,8 +11,9 @@ from tasks_app.domain.statuses import TeamStatus
 from tasks_app.domain.text import one_line
 from tasks_app.selectors import sentences
 from tasks_app.selectors.agents import AgentCard
+from tasks_app.selectors.inbox import Item
 from tasks_app.selectors.journal import Entry
-from tasks_app.selectors.states import TEAM_WORD, AgentState
+from tasks_app.selectors.states import TEAM_WORD, AgentState, TeamState
 from tasks_app.selectors.tasks import Obstacle, TaskCard
 from tasks_app.selectors.teams import TeamSummary
 
@@ -73,9 +74,25 @@ def overshoot(over_usd: float, over_tokens: float) -> str:
 
 
 def team(found: TeamSummary) -> str:
-    """Return how a team stands, as its page says it: `Done`, `Waiting for you, paused`."""
-    more = [] if found.status is TeamStatus.ACTIVE else [found.status.value]
-    return ", ".join([TEAM_WORD[found.state], *more, *(["archived"] if found.archived_at else [])])
+    """Return how a team stands, as its page says it: `Done`, `Waiting for you, paused`, `Stopped`.
+
+    What is queued in a team that is not active is not said: nothing there will start by itself.
+    """
+    held = [] if found.status is TeamStatus.ACTIVE else [found.status.value]
+    state = [] if held and found.state is TeamState.QUEUED else [TEAM_WORD[found.state]]
+    said = ", ".join([*state, *held, *(["archived"] if found.archived_at else [])])
+    return said[:1].upper() + said[1:]
+
+
+def signs(item: Item) -> str:
+    """Return what is to be known of a request besides its title: ` (snoozed until 14:05, the lead agent is looking at it)`."""
+    found = [f"snoozed until {timezone.localtime(item.snoozed_until):%H:%M}"] if item.snoozed and item.snoozed_until else []
+    found += [f"{one_line(item.looked_by.rpartition(':')[2], 60)} is looking at it"] if item.looking else []
+    if item.with_lead_agent:
+        found.append("the lead agent is looking at it")
+    elif item.handed_why:
+        found.append(f"handed on: {one_line(item.handed_why, 80)}")
+    return f" ({', '.join(found)})" if found else ""
 
 
 def attempts(card: TaskCard) -> str:

@@ -75,6 +75,11 @@ class Item:
         return self.open and self.looked_at is not None and timezone.now() - self.looked_at < LOOK
 
     @property
+    def snoozed(self) -> bool:
+        """Whether it was put aside, until `snoozed_until`."""
+        return self.open and self.snoozed_until is not None and self.snoozed_until > timezone.now()
+
+    @property
     def open(self) -> bool:
         """Whether it still waits for an answer."""
         return self.status is DecisionStatus.OPEN

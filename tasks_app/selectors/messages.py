@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Max, Q
 
 from tasks_app.domain.events import EventKind
-from tasks_app.domain.messaging import Priority, Receipt, Settings, held_up, receipt
+from tasks_app.domain.messaging import Priority, Receipt, Settings, Wait, held_up, receipt, team_wait
 from tasks_app.domain.statuses import AgentStatus
 from tasks_app.domain.text import clean
 from tasks_app.models import Event, Message, Team
@@ -36,7 +36,7 @@ class Note:
     recipient: str
     recipient_pk: int | None
     recipient_stopped: bool
-    team_ended: bool
+    team_wait: Wait | None
     body: str
     priority: str
     no_reply: bool
@@ -56,7 +56,7 @@ class Note:
         """Why it is queued for longer than until the next step of its agent, in words; empty where nothing keeps it."""
         if self.receipt is not Receipt.QUEUED or self.recipient_pk is None:
             return ""
-        return held_up(self.recipient, stopped=self.recipient_stopped, team_ended=self.team_ended)
+        return held_up(self.recipient, stopped=self.recipient_stopped, team=self.team_wait)
 
     @property
     def receipt(self) -> Receipt:
@@ -145,7 +145,9 @@ def _note(row: Message) -> Note:
         recipient=row.recipient_name,
         recipient_pk=row.recipient_id,
         recipient_stopped=row.recipient is not None and row.recipient.status == AgentStatus.STOPPED,
-        team_ended=row.team.ended_at is not None,
+        team_wait=team_wait(
+            status=row.team.status, ended=row.team.ended_at is not None, archived=row.team.archived_at is not None
+        ),
         body=row.body,
         priority=row.priority,
         no_reply=row.no_reply,

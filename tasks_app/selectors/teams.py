@@ -14,6 +14,7 @@ from tasks_app.domain.context import Level
 from tasks_app.domain.deciders import TURN
 from tasks_app.domain.errors import NotFound
 from tasks_app.domain.estimate import Course
+from tasks_app.domain.messaging import Wait, team_wait
 from tasks_app.domain.statuses import TaskStatus, TeamStatus
 from tasks_app.models import Task, Team
 from tasks_app.selectors import agents, courses, inbox
@@ -201,9 +202,10 @@ def slug_of(team_pk: int) -> str | None:
     return Team.objects.filter(pk=team_pk).values_list("slug", flat=True).first()
 
 
-def has_ended(team_pk: int) -> bool:
-    """Whether nothing is left to do in a team."""
-    return Team.objects.filter(pk=team_pk, ended_at__isnull=False).exists()
+def reads_nothing(team_pk: int) -> Wait | None:
+    """Return why a team reads no messages now; None where it does, or where there is no such team."""
+    found = Team.objects.filter(pk=team_pk).values_list("status", "ended_at", "archived_at").first()
+    return team_wait(status=found[0], ended=found[1] is not None, archived=found[2] is not None) if found else None
 
 
 @dataclass(frozen=True)

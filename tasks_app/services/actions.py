@@ -251,7 +251,7 @@ def pause_team(team_id: int, *, actor: str) -> None:
 
 
 def resume_team(team_id: int, *, actor: str) -> None:
-    """Work goes on, also after a stop."""
+    """Work goes on, also after a stop: then by new attempts, from the files as they are."""
     teams.set_status(team_id, status=TeamStatus.ACTIVE, actor=actor)
     scheduling.tick(team_id)
 

@@ -9,6 +9,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -34,15 +35,20 @@ BLOCK = 2**20
 NOT_SET = "No place for backups is set. Set CREWDESK_BACKUP_URL, such as file:///var/backups/crewdesk or s3://bucket/crewdesk."
 
 
-@contextmanager
-def store() -> Iterator[tuple[Any, str]]:
-    """Yield the file system and the folder. Raises `Invalid` for the setting, `Unavailable` where the store does not answer."""
+def must_have_a_place() -> None:
+    """Raise `Invalid` where CREWDESK_BACKUP_URL is not set, or names no place."""
     url = settings.BACKUP_URL
     wrong = fault(url) if url else ""
     if wrong or not url:
         raise Invalid(f"CREWDESK_BACKUP_URL {wrong}." if wrong else NOT_SET, field="CREWDESK_BACKUP_URL")
+
+
+@contextmanager
+def store() -> Iterator[tuple[Any, str]]:
+    """Yield the file system and the folder. Raises `Invalid` for the setting, `Unavailable` where the store does not answer."""
+    must_have_a_place()
     try:
-        yield fsspec.core.url_to_fs(url)
+        yield fsspec.core.url_to_fs(settings.BACKUP_URL)
     except DomainError:
         raise
     except Exception as error:  # each driver has errors of its own
@@ -124,7 +130,7 @@ def _archive(target: Path, scratch: Path) -> int:
 def try_out(local: Path) -> list[dict[str, Any]]:
     """Restore every team of a backup into a scratch database and compare it; returns what each has. Raises `Invalid`."""
     with tempfile.TemporaryDirectory(prefix="crewdesk-trial-") as scratch:
-        files = [str(path) for path in _unpack(local, Path(scratch))]
+        files = [str(path) for path in _unpack(local, Path(scratch)).values()]
         env = {**os.environ, "CREWDESK_HOME": str(Path(scratch) / "home"), "DATABASE_URL": "", "REDIS_URL": ""}
         env["CREWDESK_BACKUP_URL"] = ""
         words = [sys.executable, "manage.py", "backup", "try", "--json", *files]
@@ -138,11 +144,12 @@ def try_out(local: Path) -> list[dict[str, Any]]:
         return list(found["teams"])
 
 
-def _unpack(local: Path, folder: Path) -> list[Path]:
+def _unpack(local: Path, folder: Path) -> dict[str, Path]:
+    """Return the file of each team, by the team's address."""
     try:
         with zipfile.ZipFile(local) as archive:
             listed = json.loads(archive.read(LIST))["teams"]
-            made = []
+            made = {}
             for number, (name, digest) in enumerate(sorted(listed.items())):
                 path = folder / f"{number}.zip"
                 with archive.open(name) as member, path.open("w+b") as out:
@@ -151,7 +158,7 @@ def _unpack(local: Path, folder: Path) -> list[Path]:
                     out.seek(0)
                     if hashlib.file_digest(out, "sha256").hexdigest() != digest:
                         raise Invalid(f"The backup is damaged: {name} is not what it was.", field="backup")
-                made.append(path)
+                made[name.removesuffix(".zip")] = path
     except (*DAMAGED, KeyError, AttributeError, TypeError):
         raise Invalid("This is no backup of Crewdesk, or a damaged one.", field="backup") from None
     return made
@@ -184,21 +191,39 @@ def fetched(name: str) -> Iterator[Path]:
         local = Path(scratch) / "backup.zip"
         with store() as (files, folder):
             if name not in _names(files, folder):
-                raise NotFound("There is no backup of that name. See: manage.py backup list", field="name")
+                raise NotFound("There is no backup of that name. See: uv run manage.py backup list", field="name")
             files.get_file(f"{folder}/{name}", str(local))
         yield local
 
 
-def restore(name: str, *, user_id: int | None, actor: str) -> tuple[list[Team], list[str]]:
-    """Bring back every team of a backup whose name is free here, paused; returns them, and why others stayed away."""
+@dataclass(frozen=True)
+class Stayed:
+    """A team of a backup that was not brought back, by its address there, and why."""
+
+    slug: str
+    why: str
+
+
+def restore(name: str, *, user_id: int | None, actor: str, team: str = "", called: str = "") -> tuple[list[Team], list[Stayed]]:
+    """Bring back every team of a backup whose name is free here, paused; returns them, and which others stayed away.
+
+    `team`: only the one of that address, under the name `called` where one is given. Raises `NotFound`.
+    """
     back, stayed = [], []
     with fetched(name) as local, tempfile.TemporaryDirectory(prefix="crewdesk-restore-") as scratch:
-        for path in _unpack(local, Path(scratch)):
+        found = _unpack(local, Path(scratch))
+        if team and team not in found:
+            raise NotFound(
+                f"There is no team “{one_line(team, 60)}” in it. There are: {', '.join(found) or 'none'}.", field="team"
+            )
+        for slug, path in found.items():
+            if team not in ("", slug):
+                continue
             with path.open("rb") as file:
                 try:
-                    back.append(team_import.load(file, user_id=user_id, actor=actor, access=True))
+                    back.append(team_import.load(file, name=called, user_id=user_id, actor=actor, access=True))
                 except Conflict as error:
-                    stayed.append(error.message)
+                    stayed.append(Stayed(slug, error.message))
     return back, stayed
 
 

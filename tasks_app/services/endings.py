@@ -110,7 +110,7 @@ def _settle(run: Run, ending: Ending, *, actor: str, fence: int | None) -> None:
     if ending.status is RunStatus.COMPLETED:
         _complete(run, run.report or {}, ending.result, actor=actor)
         return
-    tasks.mark_released(
+    landed = tasks.mark_released(
         run.task,
         failed=ending.status is RunStatus.FAILED,
         held=ending.held,
@@ -120,6 +120,8 @@ def _settle(run: Run, ending: Ending, *, actor: str, fence: int | None) -> None:
         attempt=run.attempt,
         actor=actor,
     )
+    if landed and ending.reason is Reason.STOPPED:  # what it changed stays; one that had not begun leaves its start to the next
+        tasks.start_next_from(run.task, "last" if run.workspace_commit else run.start_from)
 
 
 def _complete(run: Run, report: dict[str, Any], result: str, *, actor: str) -> None:

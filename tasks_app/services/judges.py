@@ -1,6 +1,6 @@
 """Judges that are one particular person: they must exist when a team starts, and nobody else answers for them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tasks_app.domain import criteria, names
@@ -20,6 +20,15 @@ def must_exist(plan: Plan) -> None:
         for one in criteria.read(task.stored_criteria)
         if one.person
     ]
+    _must_be_known(asked)
+
+
+def must_be_known(person: str) -> None:
+    """Raise `Invalid` where nobody who can sign in has that account."""
+    _must_be_known([("", person)])
+
+
+def _must_be_known(asked: Sequence[tuple[str, str]]) -> None:
     missing = access.unknown({person for _, person in asked}) if asked else frozenset()
     problems = Problems()
     for path, person in asked:

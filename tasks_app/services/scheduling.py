@@ -207,6 +207,7 @@ def _apply_stall(decision: Decision, run: Run, actor: str) -> None:
         deliveries.stop_run(run, actor=actor, reason=Reason.STOPPED, held=True)
     elif decision.choice == "retry":
         deliveries.stop_run(run, actor=actor, reason=Reason.SUPERSEDED, held=False)
+        tasks.start_next_from(run.task, "last")
     elif decision.note:
         sender = deciding.lead_agent(run.team_id) if actor.startswith("agent:") else None
         sender_id = sender.pk if sender else None

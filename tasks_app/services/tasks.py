@@ -256,6 +256,11 @@ def mark_ready_again(task: Task, *, agent_id: int | None, guidance: str, start: 
     append_event(EventKind.TASK_REASSIGNED, task, actor=actor, data={"to": to, "guidance": guidance, "start": start})
 
 
+def start_next_from(task: Task, start: str) -> None:
+    """The files that the next attempt starts from (`clean` or `last`), until somebody says otherwise."""
+    Task.objects.filter(pk=task.pk).update(start_from=start)
+
+
 def plan_next(task: Task, *, agent_id: int | None, guidance: str, start: str, actor: str) -> None:
     """Say who gets a task, and how, once its running attempt is seen stopped."""
     Task.objects.filter(pk=task.pk).update(assignee_id=agent_id, guidance=clean(guidance), start_from=start, fork={})
@@ -274,7 +279,7 @@ def mark_cancelled(task: Task, *, why: str, actor: str) -> None:
 
 
 def mark_reopened(task: Task, *, why: str, actor: str) -> None:
-    """completed or cancelled → pending, with the lead's words as guidance; one more attempt is allowed."""
+    """completed or cancelled → pending, from the files as they are, with the lead's words; one more attempt is allowed."""
     landed = Task.objects.filter(pk=task.pk, status__in=REOPEN_TASK.sources).update(
         status=REOPEN_TASK.target,
         completed_at=None,
@@ -283,6 +288,7 @@ def mark_reopened(task: Task, *, why: str, actor: str) -> None:
         failed=False,
         held=False,
         guidance=clean(why),
+        start_from="last",
         fork={},
         attempts_allowed=F("attempts_allowed") + 1,
     )

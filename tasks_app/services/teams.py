@@ -117,6 +117,8 @@ def set_status(team_id: int, *, status: TeamStatus, actor: str) -> Team:
     if team.archived_at is not None:
         raise Conflict(_ARCHIVED)
     if not Team.objects.filter(pk=team_id).exclude(status=status.value).update(status=status.value):
+        if status is TeamStatus.ACTIVE and team.ended_at is not None:
+            raise Conflict(f"{team.name} has finished: reopen a task or add one, and it goes on.")
         raise Conflict(f"{team.name} is {status.value} already.")
     events.append(team_id, EVENT_OF[status], actor=actor, keys=(keys.agents(team_id), keys.tasks(team_id), keys.TEAMS))
     return team

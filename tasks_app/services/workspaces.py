@@ -63,11 +63,29 @@ def prepare(slug: str, *, source: str, mode: str, ref: str | None, base: Path, s
 
 
 def source_folder(source: str, base: Path) -> Path | None:
-    """Return the folder that a plan names, None where it names none. Raises `Invalid` where it is not there."""
-    folder = (base / source).expanduser().resolve() if source else None
-    if folder is not None and not folder.is_dir():
+    """Return the folder that a plan names, None where it names none. Raises `Invalid` where it is not there, or shut."""
+    if not source:
+        return None
+    try:
+        folder = (base / source).expanduser().resolve()
+        is_there = folder.is_dir()
+    except (OSError, RuntimeError) as error:  # a folder around it that is not ours to look into, a name too long, a loop
+        why = getattr(error, "strerror", None) or error
+        raise Invalid(f"The workspace {source} cannot be used: {why}.", field="workspace.path") from None
+    if not is_there:
         raise Invalid(f"The workspace {folder} is not a folder.", field="workspace.path")
     return folder
+
+
+def must_be_usable(source: str, *, mode: str, base: Path) -> None:
+    """Raise `Invalid` where `prepare` would refuse that folder, as far as that can be told without copying it."""
+    folder = source_folder(source, base)
+    if folder is not None and mode == "copy":
+        _must_not_hold(folder, root("x"))
+    elif folder is not None and mode == "git":
+        asked = run_git(["git", "ls-remote", "--quiet", "--", str(folder)], env=READS_FILES)
+        if asked.returncode:
+            raise _not_cloned(asked)
 
 
 def must_isolate() -> None:
@@ -126,12 +144,16 @@ def taken() -> set[str]:
 
 
 def _copy(folder: Path, work: Path) -> None:
-    if work.resolve().is_relative_to(folder):
-        raise Invalid(f"The workspace {folder} contains Crewdesk's own folder and cannot be copied.", field="workspace.path")
+    _must_not_hold(folder, work)
     try:
         shutil.copytree(folder, work, symlinks=True, ignore=shutil.ignore_patterns(*SKIPPED))
     except (OSError, shutil.Error) as error:
         raise Invalid(f"The workspace cannot be copied: {error}", field="workspace.path") from None
+
+
+def _must_not_hold(folder: Path, ours: Path) -> None:
+    if ours.resolve().is_relative_to(folder):
+        raise Invalid(f"The workspace {folder} contains Crewdesk's own folder and cannot be copied.", field="workspace.path")
 
 
 def _clone(folder: Path, work: Path, ref: str | None, slug: str) -> None:
@@ -141,7 +163,11 @@ def _clone(folder: Path, work: Path, ref: str | None, slug: str) -> None:
     if done.returncode == 0:
         done = run_git(["git", "-C", str(work), "checkout", "--quiet", "-b", f"crewdesk/{slug}", *([ref, "--"] if ref else [])])
     if done.returncode:
-        raise Invalid(f"The repository cannot be cloned: {done.stderr.strip()[:300]}", field="workspace.path")
+        raise _not_cloned(done)
+
+
+def _not_cloned(tried: subprocess.CompletedProcess[str]) -> Invalid:
+    return Invalid(f"The repository cannot be cloned: {tried.stderr.strip()[:300]}", field="workspace.path")
 
 
 def has_git() -> bool:

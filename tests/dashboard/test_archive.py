@@ -1,5 +1,7 @@
 """A team's page offers what makes sense; an archived team is out of the lists and stays within reach."""
 
+import re
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
@@ -55,6 +57,15 @@ def test_a_teams_page_offers_only_what_makes_sense(team, desk, state, status, bu
     state(team)
     type(team).objects.update(status=status.value)
     assert offered(desk) == buttons
+
+
+@pytest.mark.parametrize(("status", "pills"), [("active", ["Queued"]), ("paused", ["Paused"]), ("stopped", ["Stopped"])])
+def test_what_waits_in_a_team_that_is_held_is_not_called_queued(team, desk, status, pills):
+    queued(team)
+    type(team).objects.update(status=status)
+    for page in (team_page(desk), desk.get(reverse("overview"))):
+        head = html_of(page).split(f'id="t-{team.pk}"', 1)[1].split('class="grow"', 1)[0]
+        assert re.findall(r"</svg>(\w+)</span>", head) == pills
 
 
 def test_an_archived_team_offers_only_to_come_back(team, desk):

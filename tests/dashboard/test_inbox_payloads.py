@@ -107,3 +107,11 @@ def test_a_plan_in_its_second_version_shows_what_changed(shown):
     assert "Version 2 of the plan" in html
     assert "<ins>+c </ins>" in html
     assert "<del>-b </del>" in html
+
+
+@pytest.mark.parametrize(("title", "times"), [("It answers 401.", 0), ("It answers …", 1)])
+def test_the_problem_of_an_escalation_is_said_below_its_title_only_where_that_is_not_all_of_it(shown, title, times):
+    payload = {**make.PAYLOADS[DecisionKind.ESCALATION], "problem": "It answers 401."}
+    html = html_of(shown(DecisionKind.ESCALATION, payload, title=title))
+    assert html.count('<p class="pre">It answers 401.</p>') == times
+    assert "It answers 401." in html

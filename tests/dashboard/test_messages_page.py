@@ -1,5 +1,7 @@
 """The page Messages of a team: receipts, filter, who writes to whom, writing, mail of the human, and how the team talks."""
 
+import datetime as dt
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
@@ -8,6 +10,8 @@ from tasks_app.models import Message, Team
 from tasks_app.services import messages, talk
 from tests import factories as make
 from tests.dashboard.conftest import html_of, words_of
+
+LONG_AGO = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
 
 @pytest.fixture
@@ -190,3 +194,17 @@ def test_a_long_message_is_cut_and_shown_whole_when_asked_for(desk, team, agents
         assert "Show all 6,007 characters" in html
         assert html.count("THE END") == 1
         assert html.index("<summary") < html.index("THE END")
+
+
+@pytest.mark.parametrize(
+    ("how", "says", "until"),
+    [
+        ({"status": "stopped"}, "The team is stopped.", "the team is resumed"),
+        ({"archived_at": LONG_AGO}, "The team is archived.", "the team is restored and works again"),
+    ],
+)
+def test_a_message_to_a_stopped_or_archived_team_says_that_it_waits_where_it_is_written(desk, team, agents, how, says, until):
+    Team.objects.filter(pk=team.pk).update(**how)
+    for place in (at(), reverse("team", args=["atlas"])):
+        assert f"{says} What you write is kept and read when {until}." in words_of(desk.get(place))
+    assert f"Queued: {says[:-1].lower()}: it is read when {until}." in words_of(write(desk))

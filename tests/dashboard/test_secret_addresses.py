@@ -35,6 +35,16 @@ def test_an_address_that_cannot_be_read_is_not_repeated(name: str, address: str,
         assert "hunter" not in done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("scheme", ["mysql", "oracle", "mssql", "postgis", "cockroach"])
+def test_another_database_is_refused_with_those_that_work(scheme: str, tmp_path: Path) -> None:
+    env = {**os.environ, "CREWDESK_HOME": str(tmp_path), "DATABASE_URL": f"{scheme}://crew:hunter2@h/db"}
+    done = subprocess.run(
+        [sys.executable, "manage.py", "team", "list"], cwd=ROOT, env=env, capture_output=True, text=True, timeout=60
+    )
+    said = f"The settings are not right: DATABASE_URL begins with {scheme}://. Only postgres:// and sqlite:// work.\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
+
+
 def test_an_error_that_nobody_expected_is_told_without_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -91,3 +91,16 @@ def test_a_byte_order_mark_and_nul_do_no_harm():
 def test_any_text_is_read_or_refused(source):
     with suppress(Invalid):
         assert isinstance(plan_lines.read(source).lines, dict)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [("team: [", 1), ("team: [\n\n\n", 1), ("a: 1\nteam: [\n", 2), ('a: 1\nb: "x\nc: 2\n\n', 3)]
+)
+def test_what_is_never_closed_is_named_at_a_line_that_is_there(text, line):
+    assert problem(text).line == line
+
+
+@pytest.mark.parametrize("source", ["team: [", b"team: \xff", "a: &x 1\na: 2"])
+def test_the_file_is_named_where_it_is_not_yaml_or_no_text(source):
+    with pytest.raises(Invalid, match=r"^plan\.yaml: "):
+        plan_lines.read(source, name="plan.yaml")

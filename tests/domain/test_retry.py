@@ -49,6 +49,7 @@ def test_every_reason_is_said_to_count_or_not(reason):
         Reason.OVERLOADED,
         Reason.PARKED,
         Reason.INTERRUPTED,
+        Reason.SHARE_SPENT,
         Reason.SUPERSEDED,
         Reason.STOPPED,
         Reason.BY_HAND,

@@ -1,13 +1,15 @@
 """A clean start takes back what all earlier attempts at the task changed, and nothing that is, or may be, somebody else's."""
 
+from datetime import timedelta
+
 import pytest
 from django.utils import timezone
 
 from tasks_app.domain.statuses import Reason, StepKind
 from tasks_app.execution import clean_start, dossier, outcome, spec
-from tasks_app.models import Event, Run
+from tasks_app.models import Decision, Event, Run
 from tasks_app.runners.port import Outcome, OutcomeKind
-from tasks_app.services import runs, snapshots, steps, workspaces
+from tasks_app.services import actions, recovery, runs, scheduling, snapshots, steps, workspaces
 from tests.services import world
 
 
@@ -210,25 +212,76 @@ def test_the_dossier_shows_what_the_attempt_changed(crew, work):
     assert Run.objects.get(pk=first.id).dossier["diff"]["files"] == ["new.py", "old.py"]
 
 
-def test_the_dossier_shows_neither_what_only_others_wrote_nor_what_python_compiled(crew, work):
-    first, other = begun(crew.claim()), begun(crew.claim(1, 1))
-    (work / "pkg" / "__pycache__").mkdir(parents=True)
-    (work / "pkg" / "__pycache__" / "a.pyc").write_bytes(b"\0x")
-    writes(other, work / "pkg" / "theirs [x].py", "theirs\n")
-    for each in (other, first):
-        writes(each, work / "old.py", f"of {each.id}\n")
-    (work / "by-command.txt").write_text("x")
-    fails(first)
-    diff = Run.objects.get(pk=first.id).dossier["diff"]
-    assert (diff["files"], diff["summary"][:15]) == (["by-command.txt", "old.py"], "2 files changed")
-    assert "theirs" not in diff["patch"]
-    fails(other)
-    assert "pkg/theirs [x].py" in Run.objects.get(pk=other.id).dossier["diff"]["files"]
-
-
 def test_a_second_life_of_an_attempt_does_not_start_over(crew, work):
     first = begun(crew.claim())
     before = Run.objects.get(pk=first.id).workspace_commit
     (work / "new.py").write_text("x")
     begun(world.next_life(first))
     assert Run.objects.get(pk=first.id).workspace_commit == before
+
+
+def begins_next(crew):
+    """The attempt that the schedule gives out now, begun."""
+    scheduling.tick(crew.team.pk)
+    return begun(world.take(Run.objects.get(task=crew.tasks[0], status="pending").pk))
+
+
+def stopped(held):
+    outcome.settle(held, Outcome(OutcomeKind.STOPPED, Reason.STOPPED), leaving_for=None)
+
+
+def stop_and_resume_the_team(crew, held):
+    actions.stop_team(crew.team.pk, actor="user:ada")
+    stopped(held)
+    actions.resume_team(crew.team.pk, actor="user:ada")
+
+
+def stop_and_resume_the_agent(crew, held):
+    actions.stop_agent(held.agent_id, actor="user:ada")
+    stopped(held)
+    actions.resume_agent(held.agent_id, actor="user:ada")
+
+
+def make_a_stuck_attempt_again(crew, held):
+    past = timezone.now() - timedelta(hours=3)
+    Run.objects.filter(pk=held.id).update(last_step_at=past, started_at=past, created_at=past)
+    Event.objects.filter(run_id=held.id, kind="run.started").update(at=past)
+    assert recovery.open_stalls() == 1
+    world.answer(Decision.objects.get(status="open"), "retry")
+    stopped(held)
+
+
+@pytest.mark.parametrize("what", [stop_and_resume_the_team, stop_and_resume_the_agent, make_a_stuck_attempt_again])
+def test_work_goes_on_from_the_files_after_a_stop(crew, work, what):
+    first = begun(crew.claim())
+    writes(first, work / "old.py", "new\n")
+    what(crew, first)
+    second = begins_next(crew)
+    assert (work / "old.py").read_text() == "new\n"
+    assert "starts clean" not in told(second)
+
+
+def test_a_stop_before_an_attempt_has_begun_changes_nothing_in_how_its_task_starts(crew):
+    fails(begun(crew.claim()))
+    for start in ("last", "clean"):
+        actions.reassign(crew.tasks[0].pk, agent_id=None, start=start, actor="user:ada")
+        assert Run.objects.get(task=crew.tasks[0], status="pending").start_from == start
+        actions.stop_team(crew.team.pk, actor="user:ada")
+        actions.resume_team(crew.team.pk, actor="user:ada")
+        assert Run.objects.get(task=crew.tasks[0], status="pending").start_from == start
+
+
+@pytest.mark.parametrize("ended", ["completed", "cancelled"])
+def test_a_reopened_task_goes_on_from_the_files_as_they_are(crew, work, ended):
+    first = begun(crew.claim())
+    writes(first, work / "old.py", "new\n")
+    if ended == "completed":
+        runs.report(first.id, first.fence, {"status": "completed", "evidence": {"1": "x"}})
+        outcome.settle(first, Outcome(OutcomeKind.ENDED), leaving_for=None)
+    else:
+        actions.cancel(crew.tasks[0].pk, actor="user:ada")
+        stopped(first)
+    assert crew.task().status == ended
+    actions.reopen(crew.tasks[0].pk, why="The button is missing.", actor="user:ada")
+    begins_next(crew)
+    assert (work / "old.py").read_text() == "new\n"

@@ -3,10 +3,14 @@
 import io
 from collections.abc import Callable
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from tasks_app.decision_kinds.base import payload_hash
+from tasks_app.domain.statuses import DecisionKind
 from tasks_app.management import passwords
+from tests.factories import PAYLOADS, DecisionFactory, RunFactory, TaskFactory, TeamFactory
 
 
 @pytest.fixture
@@ -39,3 +43,16 @@ def typed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
         return prompts
 
     return give
+
+
+@pytest.fixture
+def ask(db: None) -> Any:
+    """Return a function that makes an open request of that kind in the team `billing`, with other facts where they are given."""
+    team = TeamFactory(slug="billing", name="Billing")
+
+    def _ask(kind: DecisionKind, **payload: Any) -> Any:
+        facts = {**PAYLOADS[kind], **payload}
+        run = RunFactory(task=TaskFactory(team=team, in_progress=True))
+        return DecisionFactory(run=run, kind=kind.value, payload=facts, payload_hash=payload_hash(facts))
+
+    return _ask

@@ -1,11 +1,13 @@
 """`manage.py backup`, and the workers that make backups by themselves."""
 
 import asyncio
+import datetime as dt
 import logging
 import threading
 
 import pytest
 
+from tasks_app.domain.errors import Invalid
 from tasks_app.execution import backing
 from tasks_app.management.commands import backup as command
 from tasks_app.models import Backup, Team
@@ -58,6 +60,42 @@ def test_a_store_that_does_not_take_it_is_said_and_nothing_is_left_there(kept, t
     assert Backup.objects.get().error.startswith("The place of CREWDESK_BACKUP_URL does not take or give files")
     assert kept.read_text() == "a file where the folder should be"
     assert [path.name for path in tmp_path.iterdir() if "part" in path.name] == []
+
+
+def test_a_team_that_is_here_already_is_brought_back_under_another_name(tmp_path):
+    """M8"""
+    full(name="Atlas", slug="atlas", workspace=str(tmp_path / "none"))
+    name = run("backup", "now")[1].split(":")[0]
+    said = run("backup", "restore", name)[1]
+    command = said.splitlines()[1].strip()
+    assert command == f"uv run manage.py backup restore {name} --team atlas --as NAME"
+    code, said, _ = run(*command.split()[3:-1], "Atlas before")
+    assert (code, said) == (0, "atlas-before is back, paused: uv run manage.py team resume atlas-before\n")
+    assert set(Team.objects.values_list("name", flat=True)) == {"Atlas", "Atlas before"}
+    code, _, err = run("backup", "restore", name, "--team", "other")
+    assert (code, "There is no team “other” in it. There are: atlas." in err) == (2, True)
+    assert run("backup", "restore", name, "--as", "X")[0] == 2
+
+
+@pytest.mark.parametrize("url", ["", "nonsense://x"])
+def test_what_is_refused_for_its_setting_is_no_failed_backup(settings, url):
+    """M7"""
+    settings.BACKUP_URL = url
+    code, _, err = run("backup", "now")
+    assert (code, "CREWDESK_BACKUP_URL" in err, Backup.objects.count()) == (2, True, 0)
+
+
+def test_the_list_follows_time_and_ends_with_how_the_last_one_went(settings, monkeypatch):
+    def fails(local):
+        raise Invalid("It did not come back.")
+
+    names = []
+    for hour, try_out in enumerate((lambda local: [], fails, lambda local: [])):
+        monkeypatch.setattr(backups, "try_out", try_out)
+        monkeypatch.setattr(backups.clock, "now", lambda hour=hour: dt.datetime(2026, 12, 1, hour, 30, tzinfo=dt.UTC))
+        names.append(backups.take().name)
+    assert run("backup", "list")[1] == f"{names[0]}\n2026-12-01 01:30 UTC failed: It did not come back.\n{names[2]}\n"
+    assert run_json("backup", "list")[1]["backups"] == [names[2], names[0]]
 
 
 def test_without_a_place_or_with_an_unknown_name_it_says_what_to_do(settings):

@@ -30,7 +30,7 @@ def test_one_is_saved_listed_looked_at_restored_and_deleted(team):
     shown = run("checkpoint", "show", "Billing", saved["id"])[1]
     seq = Team.objects.get().last_seq
     assert "  T-1 Schema goes back to the queue" in shown
-    assert f"manage.py checkpoint restore billing {saved['id']} --at-seq {seq}" in shown
+    assert f"uv run manage.py checkpoint restore billing {saved['id']} --at-seq {seq}" in shown
     code, _, err = run("checkpoint", "restore", "billing", saved["id"], "--at-seq", str(seq - 1))
     assert (code, "has moved on since you looked" in err) == (2, True)
     assert "Restored “start”" in run("checkpoint", "restore", "billing", saved["id"], "--at-seq", str(seq))[1]
@@ -43,7 +43,7 @@ def test_one_is_saved_listed_looked_at_restored_and_deleted(team):
     [
         (["list", "nope"], "There is no team “nope”"),
         (["save", "billing"], "The checkpoint needs a name."),
-        (["show", "billing"], "Name the checkpoint: manage.py checkpoint show billing ID."),
+        (["show", "billing"], "Name the checkpoint: uv run manage.py checkpoint show billing ID."),
         (["show", "billing", "k00000000"], "This team has no such checkpoint"),
         (["restore", "billing", "k00000000"], "Look at what would change first"),
         (["restore", "billing", "k00000000", "--at-seq", "1", "--task", "x"], "A task is written as T-3."),

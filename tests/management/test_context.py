@@ -54,7 +54,7 @@ def test_a_schema_is_set_shown_and_removed(team):
     ("words", "said"),
     [
         (["nope"], "There is no team “nope”"),
-        (["billing", "show"], "Name the entry: manage.py context billing show NAME."),
+        (["billing", "show"], "Name the entry: uv run manage.py context billing show NAME."),
         (["billing", "show", "x"], "Nothing of the name “x” is shared."),
         (["billing", "set", "x"], "Give either the value or --file."),
         (["billing", "set", "x", "{a}"], "This is not JSON: "),

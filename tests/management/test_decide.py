@@ -7,25 +7,11 @@ from typing import Any
 import pytest
 
 from tasks_app.decision_kinds import registry
-from tasks_app.decision_kinds.base import payload_hash
 from tasks_app.domain.statuses import DecisionKind
 from tasks_app.management import ways
-from tests.factories import PAYLOADS, DecisionFactory, RunFactory, TaskFactory, TeamFactory
 from tests.management.commands import run, run_json
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def ask() -> Any:
-    team = TeamFactory(slug="billing", name="Billing")
-
-    def _ask(kind: DecisionKind, **payload: Any) -> Any:
-        facts = {**PAYLOADS[kind], **payload}
-        run = RunFactory(task=TaskFactory(team=team, in_progress=True))
-        return DecisionFactory(run=run, kind=kind.value, payload=facts, payload_hash=payload_hash(facts))
-
-    return _ask
 
 
 def test_nothing_waits() -> None:
@@ -48,6 +34,7 @@ def test_a_request_is_shown_with_what_can_be_answered(ask: Any) -> None:
     assert "The payment API answers 401 to every call." in out
     assert "- Mock the API: Tests run without the network.  (recommended)" in out
     assert "--pick 'Mock the API'" in out
+    assert "With --seen 1 your answer is refused if the request has changed since you read it." in out
 
 
 @pytest.mark.parametrize(
@@ -244,6 +231,16 @@ def test_the_second_answer_is_refused_and_names_the_first(ask: Any) -> None:
     assert "Already decided by lead" in err
     code, shown = run_json("decide", decision.pk)
     assert (shown["status"], shown["choice"]) == ("answered", "allow")
+
+
+@pytest.mark.parametrize(
+    "words", [["--pick", "Nope"], ["--allow"], ["--note", "hm"], ["--choice", "x"], ["--text", "x", "--seen", "7"]]
+)
+def test_whatever_is_said_to_what_is_decided_hears_that_it_is(ask: Any, words: list[str]) -> None:
+    decision = ask(DecisionKind.ESCALATION)
+    assert run("decide", decision.pk, "--pick", "Mock")[0] == 0
+    code, _, err = run("decide", decision.pk, *words)
+    assert (code, err.startswith("Already decided by lead at ")) == (2, True)
 
 
 def test_an_unknown_id_is_an_error_document(ask: Any) -> None:

@@ -79,6 +79,12 @@ def test_settings_that_are_wrong_are_named_by_every_command() -> None:
     assert done.stderr == "The settings are not right: CREWDESK_DAY_USD='abc' is not a number.\n"
 
 
+def test_a_command_that_there_is_not_is_wrong_input() -> None:
+    done = manage("teem")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("Unknown command: 'teem'. Did you mean team?")
+
+
 def test_a_home_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     done = manage("team", "list", env={"CREWDESK_HOME": str(tmp_path / "file" / "home")})
@@ -116,7 +122,7 @@ def test_a_database_that_does_not_answer_is_a_sentence_and_one(words: list[str],
     code, _, err = run(*words)
     assert code == 1
     assert "The database cannot be used: connection refused" in err
-    assert "`manage.py doctor` says more" in err
+    assert "`uv run manage.py doctor` says more" in err
 
 
 @pytest.mark.django_db

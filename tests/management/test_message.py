@@ -1,5 +1,6 @@
 """`manage.py message`."""
 
+import datetime as dt
 import io
 
 import pytest
@@ -11,6 +12,7 @@ from tests.factories import AgentFactory, TeamFactory
 from tests.management.commands import run, run_json
 
 pytestmark = pytest.mark.django_db
+LONG_AGO = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
 
 @pytest.fixture
@@ -75,3 +77,22 @@ def test_a_message_that_waits_for_a_finished_team_or_a_stopped_agent_says_so(tea
     out = run("message", "billing", "send", "ada", "x")[1]
     assert "Queued: the team has finished: it is read when a task is reopened or added." in out
     assert "(queued: the team has finished" in run("message", "billing")[1]
+
+
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        ({"status": "stopped"}, "the team is stopped: it is read when the team is resumed"),
+        ({"archived_at": LONG_AGO}, "the team is archived: it is read when the team is restored and works again"),
+        (
+            {"status": "stopped", "archived_at": LONG_AGO},
+            "the team is archived: it is read when the team is restored and works again",
+        ),
+    ],
+)
+def test_a_message_that_waits_for_a_stopped_or_archived_team_says_so(team, how, why):
+    """M9"""
+    type(team).objects.update(**how)
+    assert f"Queued: {why}." in run("message", "billing", "send", "ada", "x")[1]
+    assert run_json("message", "billing", "send", "all", "x")[1]["sent"][0]["held_up"] == why
+    assert f"(queued: {why})" in run("message", "billing")[1]

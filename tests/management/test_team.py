@@ -65,13 +65,15 @@ def test_wrong_arguments_are_one_json_document_too(plan: Path) -> None:
         ("team", "status", "--json"): "the following arguments are required: team",
         ("team", "wait", "small", "--timeout", "soon", "--json"): "argument --timeout: invalid float value: 'soon'",
         ("decide", "--json", "--nonsense"): "unrecognized arguments: --nonsense",
+        ("team", "start", "x", "--json", "--nonsense"): "unrecognized arguments: --nonsense",
     }.items():
         done = subprocess.run([*manage, *words], capture_output=True, text=True, timeout=60, cwd=ROOT)
         error = json.loads(done.stdout)["error"]
         assert (done.returncode, error["code"], error["field"], error["message"]) == (2, "invalid", "arguments", message)
-    usage = subprocess.run([*manage, "team", "status"], capture_output=True, text=True, timeout=60, cwd=ROOT)
-    assert (usage.returncode, usage.stdout) == (2, "")
-    assert "usage: manage.py team status" in usage.stderr
+    for words in (("team", "status"), ("team", "status", "small", "--nope"), ("backup", "now", "--nope")):
+        usage = subprocess.run([*manage, *words], capture_output=True, text=True, timeout=60, cwd=ROOT)
+        assert (usage.returncode, usage.stdout) == (2, "")
+        assert f"usage: manage.py {words[0]} {words[1]} [" in usage.stderr
 
 
 def test_it_may_get_another_name(plan: Path) -> None:
@@ -142,6 +144,18 @@ def test_teams_are_listed_paused_resumed_and_stopped() -> None:
     assert "T-" in out
 
 
+def test_the_list_says_what_its_columns_are_and_keeps_them_however_long_a_name_is() -> None:
+    TeamFactory(slug="short", name="Short", status="stopped")
+    asked = RunFactory(task__team=TeamFactory(slug="long-" * 12 + "name", name="Long", rehearsal=True))
+    DecisionFactory(run=asked, team=asked.task.team)
+    head, *rows = run("team", "list")[1].splitlines()
+    assert head.split() == ["TEAM", "STATE", "TASKS"]
+    assert len(rows) == 2
+    assert {row[head.index("STATE") - 1] for row in rows} == {" "}
+    assert all(row[head.index("TASKS") :].startswith(("0 of 0 done", "0 of 1 done")) for row in rows)
+    assert any(row.endswith("  1 waiting for you, rehearsal") for row in rows)
+
+
 def test_an_unknown_team_is_named_with_what_there_is() -> None:
     assert "There is no team yet." in run("team", "status", "x")[2]
     TeamFactory(slug="billing")
@@ -181,6 +195,41 @@ def test_a_plan_is_checked_without_starting_it(plan: Path) -> None:
     assert "untestable" in {finding["code"] for finding in document["findings"]}
     plan.write_text("team: x")
     assert run("team", "check", str(plan))[0] == 2
+
+
+WRONG = {
+    "workspace.path: The workspace {folder}/nowhere is not a folder. Correct it, or": "workspace: nowhere",
+    "workspace.path: The repository cannot be cloned: ": "workspace: {path: ., mode: git}",
+    "workspace.path: The workspace {folder} contains Crewdesk's own folder": "workspace: .",
+    f"workspace.path: The workspace {'x' * 300} cannot be used: File name too long.": f"workspace: {'x' * 300}",
+    "rehearsal: The script {folder}/gone.yaml cannot be read: No such file or directory. Correct it, or": "rehearsal: gone.yaml",
+    "rehearsal: In the script, line 2: parts[0]: `turns` is missing.": "rehearsal: script.yaml",
+    "limits.sandbox: This machine cannot run a sandbox: bwrap": "limits: {sandbox: true}",
+    'tasks[0].criteria[0].judge: Nobody has the account "nora". Known: lead.': "",
+}
+
+
+@pytest.mark.parametrize(("said", "written"), WRONG.items())
+@pytest.mark.parametrize("verb", ["check", "start"])
+def test_what_a_plan_needs_of_this_machine_is_told_with_its_mistakes_at_once(
+    plan: Path, monkeypatch: pytest.MonkeyPatch, settings: Any, verb: str, said: str, written: str
+) -> None:
+    """M4: neither finds more than the other, and the rule is named in the same round."""
+    if "sandbox" in said:
+        monkeypatch.setattr("tasks_app.services.workspaces.shutil.which", lambda _: None)
+    (plan.parent / "script.yaml").write_text("parts:\n  - {}\n")
+    judged = "[{judge: '@nora', text: It is fine}]" if "nora" in said else "[It is done]"
+    text = PLAN.strip().replace("[It is done]", judged)
+    plan.write_text(f"{written}\n{text}\npermissions: {{allow: ['Bash((']}}\n")
+    line = 4 if "nora" in said else 1
+    code, out, err = run("team", verb, str(plan), *(["--rehearse"] if verb == "start" else []))
+    assert (code, out, err.splitlines()[0]) == (2, "", "plan.yaml has 2 problems.")
+    assert f"line {line}: {said.format(folder=plan.parent)}" in err
+    assert "line 5: permissions.allow[0]: 'Bash((' is not a permission rule." in err
+    plan.write_text(f"{written}\n{text}\n")
+    alone = run("team", "check", str(plan))
+    assert (alone[0], alone[2].startswith(f"plan.yaml: line {line}: ")) == (2, True)
+    assert not Team.objects.exists()
 
 
 def test_how_a_team_does_is_said_in_words_and_as_json() -> None:

@@ -1,18 +1,24 @@
 """How the terminal says things."""
 
+import ast
 import datetime as dt
+import re
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from dashboard.templatetags.crew_words import TEAM
 from tasks_app.domain.events import EventKind
+from tasks_app.management import entry as entries
 from tasks_app.management import words
 from tasks_app.selectors.journal import Entry, Request
 from tasks_app.selectors.states import TEAM_WORD
 from tests.factories import TaskFactory, TeamFactory
 from tests.management.commands import run
 
+ROOT = Path(__file__).resolve().parents[2]
 AT = dt.datetime(2026, 3, 1, 10, 20, 30, tzinfo=dt.UTC)
 
 
@@ -63,3 +69,32 @@ def test_a_finished_team_is_done_and_not_active() -> None:
     assert "active" not in run("team", "list")[1]
     type(team).objects.update(status="paused")
     assert "atlas  Done, paused" in run("team", "status", "atlas")[1]
+
+
+@pytest.mark.django_db
+def test_a_team_that_is_held_is_not_called_queued_and_one_task_is_no_tasks() -> None:
+    team = TeamFactory(slug="atlas")
+    TaskFactory(team=team)
+    for status, said in (("active", "Queued"), ("stopped", "Stopped"), ("paused", "Paused")):
+        type(team).objects.update(status=status)
+        out = run("team", "status", "atlas")[1]
+        assert f"atlas  {said}\n" in out
+        assert "0 of 1 task completed" in out
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """What the product may say, by its file: texts that are no docstring, and templates."""
+    for folder in ("dashboard", "tasks_app"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            tree = ast.parse(path.read_text())
+            bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare:
+                    yield path.name, node.value
+    for path in sorted((ROOT / "templates").rglob("*.html")):
+        yield path.name, path.read_text()
+
+
+def test_every_command_that_is_named_runs_when_it_is_copied() -> None:
+    named = re.compile(rf"(?<!uv run )manage\.py (?:{'|'.join([*entries.COMMANDS, 'migrate'])})\b")
+    assert [(name, found[0]) for name, text in texts() for found in named.finditer(text)] == []

@@ -46,6 +46,13 @@ def test_a_team_that_does_not_work_gets_nothing_new_and_goes_on_when_resumed(act
         actions.resume_team(crew.team.pk, actor="user:ada")
 
 
+def test_a_team_that_has_finished_is_not_called_active_when_it_is_resumed():
+    crew = world.make()
+    Team.objects.update(ended_at=world.now())
+    with pytest.raises(Conflict, match=r" has finished: reopen a task or add one, and it goes on\.$"):
+        actions.resume_team(crew.team.pk, actor="user:ada")
+
+
 def test_a_task_goes_to_its_assignee_or_to_its_role_and_to_nobody_else():
     crew = world.make(agents=2, titles=("A", "B"), limits={"parallel": 5})
     tester = factories.AgentFactory(team=crew.team, name="tester", role="tester", position=0)

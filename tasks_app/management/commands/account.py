@@ -19,7 +19,7 @@ class Command(DeskCommand):
     help = "Show who may sign in, make accounts, let people into teams and shut them out."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        verbs = parser.add_subparsers(dest="verb", required=True, metavar="|".join(VERBS))
+        verbs = self.add_verbs(parser, "|".join(VERBS))
         self.add_json(verbs.add_parser("list", help="every account with its teams"))
         add = verbs.add_parser("add", help="make an account; asks for its password")
         add.add_argument("name", help="what they sign in with")

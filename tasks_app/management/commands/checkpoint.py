@@ -33,7 +33,7 @@ class Command(DeskCommand):
     def act(self, given: dict[str, Any]) -> int:
         team = find_team(given["team"])
         if given["verb"] not in ("list", "save") and not given["which"]:
-            raise Invalid(f"Name the checkpoint: manage.py checkpoint {given['verb']} {team.slug} ID.", field="which")
+            raise Invalid(f"Name the checkpoint: uv run manage.py checkpoint {given['verb']} {team.slug} ID.", field="which")
         result, words = getattr(self, f"_{given['verb']}")(team, given)
         if given["json"]:
             self.print_json(result)
@@ -51,13 +51,13 @@ class Command(DeskCommand):
 
     def _show(self, team: Any, given: dict[str, Any]) -> tuple[Any, str]:
         found = restores.preview(team.pk, given["which"], task=given_task_number(given["task"]))
-        how = f"manage.py checkpoint restore {team.slug} {found.checkpoint.pk} --at-seq {found.seq}"
+        how = f"uv run manage.py checkpoint restore {team.slug} {found.checkpoint.pk} --at-seq {found.seq}"
         how += f" --task {given['task']}" if given["task"] else ""
         return checkpoint_json.preview(found), "\n".join([*_told(found), found.refused or f"To do it: {how}"])
 
     def _restore(self, team: Any, given: dict[str, Any]) -> tuple[Any, str]:
         if given["at_seq"] is None:
-            how = f"manage.py checkpoint show {team.slug} {given['which']}"
+            how = f"uv run manage.py checkpoint show {team.slug} {given['which']}"
             raise Invalid(f"Look at what would change first: {how}. It names the event for --at-seq.", field="at_seq")
         task = given_task_number(given["task"])
         done = restores.restore(team.pk, given["which"], seen=given["at_seq"], actor=actor(), task=task)

@@ -45,7 +45,7 @@ class Command(DeskCommand):
     def act(self, given: dict[str, Any]) -> int:
         team = find_team(given["team"])
         if given["verb"] != "list" and not given["name"]:
-            raise Invalid(f"Name the entry: manage.py context {team.slug} {given['verb']} NAME.", field="name")
+            raise Invalid(f"Name the entry: uv run manage.py context {team.slug} {given['verb']} NAME.", field="name")
         result = getattr(self, f"_{given['verb']}")(team.pk, given)
         if given["json"]:
             self.print_json(result)

@@ -11,7 +11,7 @@ from tasks_app.management import answers, ways, words
 from tasks_app.management.cli import DeskCommand, actor, find_team
 from tasks_app.selectors import access, inbox
 from tasks_app.selectors.inbox import Detail
-from tasks_app.services import actions
+from tasks_app.services import actions, decisions
 
 
 class Command(DeskCommand):
@@ -27,7 +27,9 @@ class Command(DeskCommand):
         parser.add_argument("--note", default="", metavar="WORDS", help="your words to the agent")
         parser.add_argument("--choice", default="", metavar="WORD", help="any answer by its word, as programs know it")
         parser.add_argument("--data", default="", metavar="JSON", help='the rest of such an answer, such as {"usd": "5"}')
-        parser.add_argument("--seen", type=int, metavar="VERSION", help="answer only this version of the request")
+        parser.add_argument(
+            "--seen", type=int, metavar="VERSION", help="refuse the answer if the request has changed since this version"
+        )
         self.add_json(parser)
 
     def act(self, given: dict[str, Any]) -> int:
@@ -35,6 +37,8 @@ class Command(DeskCommand):
             _must_name_one(given)
             return self._list(given)
         detail = _detail(given["id"])
+        if _given(given):
+            decisions.must_be_open(decisions.get(detail.item.id))  # before the answer itself is looked at
         typed = answers.typed(given, detail.item.kind)
         if typed is not None:
             choice, note, data = answers.stored(typed, detail)
@@ -70,13 +74,20 @@ class Command(DeskCommand):
         return 0
 
 
+def _given(given: dict[str, Any], *more: str) -> bool:
+    """Whether an answer is given, or a part of one."""
+    return any(given[name.replace("-", "_")] for name in (*ways.OPTIONS, "note", "choice", "data", *more))
+
+
 def _must_name_one(given: dict[str, Any]) -> None:
-    if any(given[name.replace("-", "_")] for name in (*ways.OPTIONS, "note", "choice", "data", "seen")):
-        raise Invalid("Name the request that you answer: `manage.py decide` lists what waits, with ids.", field="id")
+    if _given(given, "seen"):
+        raise Invalid("Name the request that you answer: `uv run manage.py decide` lists what waits, with ids.", field="id")
 
 
 def _detail(decision_id: str) -> Detail:
     found = inbox.detail(decision_id)
     if found is None:
-        raise NotFound(f"There is no request “{one_line(decision_id, 40)}”. `manage.py decide` lists what waits.", field="id")
+        raise NotFound(
+            f"There is no request “{one_line(decision_id, 40)}”. `uv run manage.py decide` lists what waits.", field="id"
+        )
     return found

@@ -56,7 +56,7 @@ class Command(DeskCommand):
 
     def _send(self, team_id: int, given: dict[str, Any]) -> Any:
         if not given["to"] or given["text"] is None:
-            raise Invalid("Say to whom and what: manage.py message TEAM send AGENT TEXT.", field="to")
+            raise Invalid("Say to whom and what: uv run manage.py message TEAM send AGENT TEXT.", field="to")
         text = given["text"]
         if text == "-":
             text = sys.stdin.buffer.read(4 * LIMIT + 1).decode(errors="replace")

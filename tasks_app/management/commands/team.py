@@ -25,7 +25,7 @@ from tasks_app.management import (
     sign_in,
     status,
     team_files,
-    words,
+    team_list,
 )
 from tasks_app.management.cli import DeskCommand, actor, find_team
 from tasks_app.management.scripted import ScriptedLead
@@ -46,7 +46,7 @@ class Command(DeskCommand):
     help = "Start a team from a plan file, see how it stands, pause, resume, stop or archive it."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        verbs = parser.add_subparsers(dest="verb", required=True, metavar="|".join(VERBS))
+        verbs = self.add_verbs(parser, "|".join(VERBS))
         self._add_start(verbs.add_parser("start", help="start a team from a plan file"))
         check = verbs.add_parser("check", help="look at a plan file without starting it")
         check.add_argument("plan", type=Path, help="the plan file")
@@ -55,8 +55,8 @@ class Command(DeskCommand):
             "status": "the tree of tasks and the agents",
             "how-it-goes": "time, questions, rework, messages, waits: on the whole and by day",
             "pause": "nothing new starts; what runs goes on",
-            "resume": "work goes on, also after a stop",
-            "stop": "stop every run",
+            "resume": "work goes on; after a stop by new attempts, from the files as they are",
+            "stop": "stop every run; the files stay as they are",
             "archive": "put a team aside that has ended: out of the lists",
             "restore": "bring an archived team back",
         }.items():
@@ -112,9 +112,9 @@ class Command(DeskCommand):
     def _start(self, given: dict[str, Any]) -> int:
         _check_timeout(given["timeout"])
         rules = lead.load(given["lead"]) if given["lead"] else None
+        prepare.everything()
         plan, source = plan_files.read(given["plan"], name=given["name"])
         hints = len(plans.review(plan))
-        prepare.everything()
         rehearse = _rehearses() if given["rehearse"] is None else bool(given["rehearse"])
         if not rehearse and not credentials.anywhere():
             raise Invalid(
@@ -131,6 +131,7 @@ class Command(DeskCommand):
 
     def _check(self, path: Path, as_json: bool) -> int:
         """Say what is wrong with a plan (by the error of reading it), or what could be written better in it."""
+        prepare.everything()  # as at a start: who may judge, and what such tasks took, is in the database
         plan, _ = plan_files.read(path)
         findings = plans.review(plan)
         if as_json:
@@ -222,11 +223,8 @@ class Command(DeskCommand):
             ]
             self.print_json([row | _counts(team) for row, team in zip(rows, found, strict=True)])
             return 0
-        for team in found:
-            rehearsal = "  (rehearsal)" if team.rehearsal else ""
-            done = f"{team.counts.done}/{team.counts.total} tasks"
-            waits = f", {team.waiting} waiting for you" if team.waiting else ""
-            self.stdout.write(f"{team.slug:<32} {words.team(team):<16} {done}{waits}{rehearsal}")
+        for line in team_list.of_teams(found):
+            self.stdout.write(line)
         if not found and stored_teams.archived(list(access.team_ids())):
             self.stdout.write(f"Every team is archived: {COMMAND} team list --archived")
         elif not found:
@@ -238,8 +236,8 @@ class Command(DeskCommand):
         if as_json:
             self.print_json([{"slug": t.slug, "name": t.name, "archived_at": t.archived_at.isoformat()} for t in found])
             return 0
-        for team in found:
-            self.stdout.write(f"{team.slug:<32} archived {team.archived_at:%Y-%m-%d %H:%M} UTC")
+        for line in team_list.of_archived(found):
+            self.stdout.write(line)
         if not found:
             self.stdout.write("No team is archived.")
         return 0
