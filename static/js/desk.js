@@ -106,19 +106,6 @@
     (document.querySelector("[data-decision] h2") ?? document.querySelector("#main h1"))?.focus({ preventScroll: true });
   };
 
-  // Who cannot see the bar hears of a new request, once.
-  const WORDS = { plan: "Plan approval", stall: "Quiet agent" };
-  let fresh = 0, quiet = 0;
-  document.addEventListener("live:decision", ({ detail }) => {
-    const news = document.getElementById("conn-news");
-    if (!news) return;
-    clearTimeout(quiet);
-    fresh += 1;
-    const word = WORDS[detail.kind] ?? detail.kind[0].toUpperCase() + detail.kind.slice(1);
-    news.textContent = `New: ${word}${detail.agent ? ` from ${detail.agent}` : ""}${fresh > 1 ? `, and ${fresh - 1} more` : ""}`;
-    quiet = setTimeout(() => { fresh = 0; news.textContent = ""; }, 8000);
-  });
-
   // A list that keeps its places (live.js) is put in order by a button, shown where that has changed.
   const rows = (list) => [...list.children].filter((one) => one.id);
   const rank = (row) => row.dataset.rank ?? row.querySelector("[data-rank]")?.dataset.rank ?? 0;
@@ -177,7 +164,7 @@
 
   const follow = () => { if (document.getElementById("follow")) import(document.documentElement.dataset.transcript).catch(() => {}); };
 
-  // What tells of requests comes later, and only for who asked for it, or is about to.
+  // What tells of requests comes later: with the first, and before for who asked for it, or is about to.
   const later = document.documentElement.dataset.later, choice = "[data-notify-on],[data-notify-no]";
   const chose = (event) => {
     const button = event.target.closest(choice);
@@ -185,9 +172,10 @@
     document.removeEventListener("click", chose);
     import(later).then(() => button.click());
   };
-  if (later && (document.documentElement.dataset.notify !== "ask" || document.querySelector("[data-notify-switch]"))) {
+  document.addEventListener("live:decision", ({ detail }) => import(later).then(({ announce }) => announce(detail)));
+  if (document.documentElement.dataset.notify !== "ask" || document.querySelector("[data-notify-switch]")) {
     (window.requestIdleCallback ?? setTimeout)(() => import(later));
-  } else if (later) document.addEventListener("click", chose);
+  } else document.addEventListener("click", chose);
 
   new MutationObserver(arm).observe(document.getElementById("main") ?? document.body, {
     subtree: true, childList: true, attributes: true, attributeFilter: ["data-payload"],
