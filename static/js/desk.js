@@ -4,12 +4,12 @@
 
   // An answer counts only 500 ms after its request, or a changed text of it, has come into view: no click meant for something
   // else may land on it. A redrawn but unchanged card stays live.
-  const seen = new Map();
-  let until = 0;
+  let seen = {}, until = 0;
   const arm = () => {
-    for (const card of document.querySelectorAll("[data-decision]")) {
-      if (seen.get(card.dataset.decision) === card.dataset.payload) continue;
-      seen.set(card.dataset.decision, card.dataset.payload);
+    const before = seen;
+    seen = {}; // what has left comes back as new
+    for (const { dataset: { decision, payload } } of document.querySelectorAll("[data-decision]")) {
+      if (before[decision] === (seen[decision] = payload)) continue;
       until = performance.now() + INERT;
       document.documentElement.dataset.inert = "";
       setTimeout(() => { if (performance.now() >= until - 1) delete document.documentElement.dataset.inert; }, INERT);
