@@ -52,7 +52,7 @@
     }
     const mark = {};
     sending.set(id, mark);
-    setTimeout(() => { if (sending.get(id) === mark && form.isConnected) failed(form, "no answer within 10 s"); }, BOUND);
+    setTimeout(() => { if (sending.get(id) === mark) failed(form, "no answer within 10 s"); }, BOUND);
     say(form, "Sending…");
   }, true);
   const posted = (event) => event.target.closest?.("form[method=post]");

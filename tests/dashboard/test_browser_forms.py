@@ -1,13 +1,13 @@
-"""Forms in a real Chromium: what was written in one is kept, what comes into view is not answered by chance, the address tells the page."""
+"""Forms in a real Chromium: what was written is kept, what comes into view is not answered by chance, the address is true."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.chromium import IN_CHROMIUM
-from tests.dashboard.browser_desk import RealDesk, World, started
+from tests.dashboard.browser_desk import RealDesk, World, posted, started
 from tests.services_fixtures import Daphne, Valkey
 
 pytest_plugins = ["tests.services_fixtures", "tests.chromium", "tests.dashboard.browser_desk"]
@@ -45,3 +45,30 @@ def test_a_request_that_comes_back_into_view_is_inert_again(server: Daphne, worl
     desk.locator("#undo-note").get_by_role("button", name="Undo").click()
     expect(desk.locator(f"[data-decision='{world['plan']}']")).to_be_visible()
     assert desk.evaluate("inert") == 1
+
+
+def test_a_form_that_leaves_while_it_is_sent_silences_the_next_one_for_ten_seconds_and_no_longer(
+    server: Daphne, world: World, desk: Page
+) -> None:
+    """A frame that draws a card anew may take the very form that waits for its answer: htmx tells no form of it then."""
+    desk.clock.install()
+    desk.goto(f"{server.url}/inbox/{world['stall']}/")
+    desk.clock.run_for(INERT_MS)
+    waiting: list[Route] = []
+    desk.route("**/answer/", lambda route: waiting.append(route))
+    desk.get_by_role("button", name="Wait").click()
+    expect(desk.get_by_text("Sending…")).to_be_visible()
+    desk.locator("form[data-answer]").evaluate(
+        """(form) => {
+            const drawn = form.cloneNode(true);
+            drawn.classList.remove("htmx-request");
+            form.replaceWith(drawn);
+            htmx.process(drawn);
+        }"""
+    )
+    desk.clock.run_for(10_500)
+    desk.unroute("**/answer/")
+    posts = posted(desk)
+    desk.get_by_role("button", name="Wait").click()
+    expect(desk.locator(f"[data-decision='{world['stall']}']")).to_have_count(0)
+    assert len(posts) == 1
