@@ -74,8 +74,9 @@ class Page:
             **(context or {}),
         }
         if problem is not None:
-            # a 5xx is never shown by desk.js, for it is no page of ours; this one is, and says more than that something failed
-            status = 409 if problem.status >= 500 and self.request.headers.get("HX-Request") else problem.status
+            # a 5xx or 413 is never shown by desk.js, for it is no page of ours; this one is, and says more than that it failed
+            unshown = problem.status >= 500 or problem.status == 413
+            status = 409 if unshown and self.request.headers.get("HX-Request") else problem.status
         response = render(self.request, template, values, status=status)
         response.headers["Vary"] = "HX-Request, Cookie"
         response.headers["Cache-Control"] = "no-store"

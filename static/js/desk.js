@@ -70,7 +70,7 @@
   document.addEventListener("htmx:after:request", (event) => {
     const form = posted(event), { status } = event.detail.ctx.response, good = status < 400;
     if (!form) return;
-    if (status >= 500) return failed(form, "server error");
+    if (status >= 500 || status === 413) return failed(form, status < 500 ? "it is too large, make it smaller" : "server error");
     form[once] = form[words] = null;
     delete form.dataset.hold;
     sending.delete(form.dataset.answer);

@@ -72,3 +72,18 @@ def test_a_form_that_leaves_while_it_is_sent_silences_the_next_one_for_ten_secon
     desk.get_by_role("button", name="Wait").click()
     expect(desk.locator(f"[data-decision='{world['stall']}']")).to_have_count(0)
     assert len(posts) == 1
+
+
+def test_what_is_larger_than_a_request_may_be_stays_in_its_form_and_is_said_there(
+    server: Daphne, world: World, desk: Page
+) -> None:
+    desk.goto(f"{server.url}/teams/atlas/context/")
+    desk.get_by_label("Name").fill("big")
+    value = desk.get_by_label("Value", exact=True)
+    value.evaluate("(field) => { field.value = 'precious '.repeat(260000); field.form.requestSubmit(); }")
+    expect(desk.get_by_role("alert")).to_contain_text("Not delivered: it is too large, make it smaller. Your text is kept.")
+    assert len(value.input_value()) == 9 * 260_000
+    value.fill("small")
+    value.evaluate("(field) => field.form.requestSubmit()")
+    expect(desk.get_by_text("“big” is shared")).to_be_visible()
+    expect(desk.get_by_text("Not delivered")).to_have_count(0)

@@ -88,6 +88,14 @@ def test_words_that_were_taken_out_stay_out_when_saving_them_is_refused(desk, ta
     assert "Of somebody else.</textarea>" not in refused.partition('name="words"')[2].partition("<label")[0]
 
 
+@pytest.mark.parametrize(("headers", "status"), [({}, 413), ({"HX-Request": "true"}, 409)])
+def test_guidance_that_is_too_long_is_refused_at_its_field_with_a_status_that_scripts_show(desk, task, headers, status):
+    """413 itself is what the server says before it has read a form: there desk.js leaves the form as it is."""
+    fields = {"do": "reassign", "start": "clean", "guidance": "é" * 20_001}
+    refused = desk.post(reverse("task-action", args=[task.pk]), fields, headers=headers)
+    assert (refused.status_code, "at most 20,000 are taken" in words_of(refused)) == (status, True)
+
+
 def test_an_agent_of_another_team_is_not_previewed(desk, task):
     fields = {"do": ["reassign", "preview"], "agent": str(make.AgentFactory(handover="- secret").pk), "start": "clean"}
     response = desk.post(reverse("task-action", args=[task.pk]), fields)
