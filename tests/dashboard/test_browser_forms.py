@@ -1,10 +1,11 @@
 """Forms in a real Chromium: what was written is kept, what comes into view is not answered by chance, the address is true."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, Route, WebSocketRoute, expect
 
 from tests.chromium import IN_CHROMIUM
 from tests.dashboard.browser_desk import RealDesk, World, posted, started
@@ -87,3 +88,55 @@ def test_what_is_larger_than_a_request_may_be_stays_in_its_form_and_is_said_ther
     value.evaluate("(field) => field.form.requestSubmit()")
     expect(desk.get_by_text("“big” is shared")).to_be_visible()
     expect(desk.get_by_text("Not delivered")).to_have_count(0)
+
+
+def resynced(desk: Page) -> list[WebSocketRoute]:
+    """Return the sockets that the page opens from now on, the last one open: what is sent by them comes from the server."""
+    sockets: list[WebSocketRoute] = []
+
+    def through(socket: WebSocketRoute) -> None:
+        socket.connect_to_server()
+        sockets.append(socket)
+
+    desk.route_web_socket("**/live/**", through)
+    return sockets
+
+
+def test_after_a_snooze_the_address_is_that_of_the_next_request_and_its_text_survives_a_gap(
+    server: Daphne, world: World, desk: Page
+) -> None:
+    sockets = resynced(desk)
+    desk.goto(f"{server.url}/inbox/{world['permission']}/")
+    desk.get_by_role("button", name="Snooze 5 min").click()
+    expect(desk.locator("#undo-note")).to_contain_text("Snoozed for 5 min: ")
+    card = desk.locator("[data-decision]")
+    shown = card.get_attribute("data-decision")
+    assert shown != world["permission"]
+    expect(desk).to_have_url(f"{server.url}/inbox/{shown}/")
+    desk.locator("[data-decision] textarea:visible").first.fill("half an answer")
+    with desk.expect_response(f"**/inbox/{shown}/"):
+        sockets[-1].send('{"resync": true, "seq": "x"}')
+    expect(desk.locator("#conn-text")).to_have_text("Live")
+    expect(card).to_have_attribute("data-decision", shown or "")
+    expect(desk.locator("[data-decision] textarea:visible").first).to_have_value("half an answer")
+    desk.go_back()
+    expect(card).to_have_attribute("data-decision", world["permission"])
+
+
+def test_after_a_form_that_makes_something_the_address_the_title_and_the_place_are_those_of_what_was_made(
+    server: Daphne, world: World, desk: Page
+) -> None:
+    made = "import json; from tasks_app.models import Team; print(json.dumps(Team.objects.update(last_task_number=900)))"
+    server.python(made)  # those of the world were made without it
+    desk.goto(f"{server.url}/teams/atlas/tasks/new/")
+    desk.get_by_label("Title").fill("Write it down")
+    desk.get_by_label("Acceptance criteria").fill("It is written down")
+    desk.get_by_role("button", name="Add the task").click()
+    heading = desk.get_by_role("heading", level=1, name="Write it down")
+    expect(heading).to_be_visible()
+    expect(desk).to_have_url(re.compile(r"/tasks/\d+/$"))
+    expect(desk.locator("#place")).to_contain_text("T-901")
+    desk.reload()
+    expect(heading).to_be_visible()
+    desk.go_back()
+    expect(desk.get_by_role("button", name="Add the task")).to_be_visible()
