@@ -7,7 +7,7 @@
   let seen = {}, until = 0;
   const arm = () => {
     const before = seen;
-    seen = {}; // what has left comes back as new
+    seen = {}; // who left comes back as new
     for (const { dataset: { decision, payload } } of document.querySelectorAll("[data-decision]")) {
       if (before[decision] === (seen[decision] = payload)) continue;
       until = performance.now() + INERT;
@@ -23,10 +23,19 @@
     history.replaceState(history.state, "", `/inbox/${card.dataset.decision}/${location.search}`);
   };
 
-  // "Sending…" lasts ten seconds at most; a second press within them does nothing.
+  // What is written or chosen, or given back by an answer, is the person's until it is sent: no frame changes it.
+  const keep = (form, on = true) => {
+    for (const field of form.elements) {
+      if (field.id) field.toggleAttribute("hx-morph-skip", on);
+      if (field.matches("[aria-invalid]")) field.closest(".field,.ask,form").toggleAttribute("hx-morph-skip", on);
+    }
+  };
+  document.addEventListener("input", ({ target: { form } }) => { if (form) keep(form); });
+
+  // "Sending…" lasts ten seconds; a second press within them does nothing.
   // What is sent again, for nobody knows whether it came, keeps its key: the server makes it once.
   const sending = new Map(), once = Symbol(), words = Symbol(); // named by a text they could be its fields
-  let answered = false, refused = false;
+  let answered = false, refused = false, given;
   const say = (form, text) => {
     let status = form.querySelector("[data-answer-status]");
     if (!status) {
@@ -68,11 +77,13 @@
     if (form) failed(form, event.detail.error === "timeout" ? "no answer within 10 s" : "the server cannot be reached");
   });
   document.addEventListener("htmx:after:request", (event) => {
-    const form = posted(event), { status } = event.detail.ctx.response, good = status < 400;
+    const form = posted(event), { status, raw } = event.detail.ctx.response, good = status < 400;
     if (!form) return;
-    if (status >= 500 || status === 413) return failed(form, status < 500 ? "it is too large, make it smaller" : "server error");
+    if (status >= 500 || status === 413) return failed(form, status < 500 ? "it is too large" : "server error");
     form[once] = form[words] = null;
     delete form.dataset.hold;
+    keep(form, false);
+    given = !raw.redirected && form;
     sending.delete(form.dataset.answer);
     if (form.matches("[data-answer],[data-next]")) [answered, refused] = [good, !good];
     if (!good) return;
@@ -99,6 +110,7 @@
       why?.setAttribute("tabindex", "-1");
       why?.focus();
     }
+    if (given) given = keep(given);
     document.querySelector("#main [data-safe]")?.focus(); // what asks "are you sure?" begins at the safe way out
     if (!answered) return;
     answered = false;

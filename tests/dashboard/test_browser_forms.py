@@ -82,7 +82,7 @@ def test_what_is_larger_than_a_request_may_be_stays_in_its_form_and_is_said_ther
     desk.get_by_label("Name").fill("big")
     value = desk.get_by_label("Value", exact=True)
     value.evaluate("(field) => { field.value = 'precious '.repeat(260000); field.form.requestSubmit(); }")
-    expect(desk.get_by_role("alert")).to_contain_text("Not delivered: it is too large, make it smaller. Your text is kept.")
+    expect(desk.get_by_role("alert")).to_contain_text("Not delivered: it is too large. Your text is kept.")
     assert len(value.input_value()) == 9 * 260_000
     value.fill("small")
     value.evaluate("(field) => field.form.requestSubmit()")
@@ -140,3 +140,66 @@ def test_after_a_form_that_makes_something_the_address_the_title_and_the_place_a
     expect(heading).to_be_visible()
     desk.go_back()
     expect(desk.get_by_role("button", name="Add the task")).to_be_visible()
+
+
+TO_EVERY_BLOCK = """(address) => fetch(address).then((answer) => answer.text()).then((text) => {
+    const page = new DOMParser().parseFromString(text, "text/html");
+    for (const block of page.querySelectorAll("#main [id]:not(#main [id] [id])")) {
+        const target = document.getElementById(block.id);
+        if (target) htmx.swap({ target, text: block.outerHTML, swap: "outerMorph", sourceElement: target, own: true });
+    }
+})"""
+"""What a sweep of the socket does to a page (live.js): every block as it is for who has sent nothing."""
+
+
+def test_a_plan_that_was_changed_outlives_a_sweep_when_its_answer_was_refused(server: Daphne, world: World, desk: Page) -> None:
+    address = f"{server.url}/inbox/{world['plan']}/"
+    desk.goto(address)
+    desk.wait_for_timeout(INERT_MS)
+    desk.get_by_text("Edit the plan, then press").click()
+    plan = desk.get_by_label("Changed plan")
+    plan.fill("My own plan.")
+    desk.get_by_role("button", name="Approve plan").click()
+    why = desk.get_by_text("You changed the plan").first
+    expect(why).to_be_visible()
+    desk.evaluate("document.activeElement.blur()")
+    desk.evaluate(TO_EVERY_BLOCK, address)
+    expect(plan).to_have_value("My own plan.")
+    expect(why).to_be_visible()
+    desk.wait_for_timeout(INERT_MS)
+    desk.get_by_role("button", name="Approve with changes").click()
+    expect(desk.get_by_text("Approved with changes: ")).to_be_visible()
+
+
+def test_what_was_previewed_outlives_a_sweep_with_each_of_its_choices(server: Daphne, world: World, desk: Page) -> None:
+    address = f"{server.url}/tasks/{world['task']}/"
+    desk.goto(address)
+    form = desk.locator("#reassign")
+    form.get_by_label("To").select_option("cleo (tester)")
+    form.get_by_label("clean").check()
+    form.get_by_label("Guidance").fill("Look at DST first.")
+    form.get_by_role("button", name="Preview").click()
+    expect(desk.get_by_text("Nothing has been started.")).to_be_visible()
+    desk.evaluate("document.activeElement.blur()")
+    desk.evaluate(TO_EVERY_BLOCK, address)
+    expect(form.get_by_label("Guidance")).to_have_value("Look at DST first.")
+    expect(form.get_by_label("clean")).to_be_checked()
+    expect(form.get_by_label("To").locator("option:checked")).to_have_text("cleo (tester)")
+
+
+def test_what_somebody_writes_is_not_written_over_by_another_and_does_not_write_over_theirs(
+    server: Daphne, world: World, desk: Page, contexts: Any
+) -> None:
+    address = f"{server.url}/tasks/{world['task']}/"
+    other = contexts().new_page()
+    for page in (desk, other):
+        page.goto(address)
+        page.get_by_label("Your guidance in it").fill(f"Of {'one' if page is desk else 'the other'}.")
+        page.evaluate("document.activeElement.blur()")
+    other.get_by_role("button", name="Save guidance").click()
+    expect(other.get_by_text("Saved: the next attempt is told so.")).to_be_visible()
+    expect(desk.locator(f"#guidance-{world['task']}")).to_have_value("Of the other.")  # not touched: it follows
+    expect(desk.get_by_label("Your guidance in it")).to_have_value("Of one.")
+    desk.get_by_role("button", name="Save guidance").click()
+    expect(desk.get_by_text("changed while you wrote").first).to_be_visible()
+    expect(desk.get_by_label("Your guidance in it")).to_have_value("Of one.")
