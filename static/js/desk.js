@@ -110,8 +110,10 @@
       why?.setAttribute("tabindex", "-1");
       why?.focus();
     }
-    if (given) given = keep(given);
-    document.querySelector("#main [data-safe]")?.focus(); // what asks "are you sure?" begins at the safe way out
+    if (given) {
+      keep(given);
+      given = document.querySelector("#main [data-safe]")?.focus(); // what asks "are you sure?" begins at the safe way out
+    }
     if (!answered) return;
     answered = false;
     scrollTo(0, 0);

@@ -203,3 +203,21 @@ def test_what_somebody_writes_is_not_written_over_by_another_and_does_not_write_
     desk.get_by_role("button", name="Save guidance").click()
     expect(desk.get_by_text("changed while you wrote").first).to_be_visible()
     expect(desk.get_by_label("Your guidance in it")).to_have_value("Of one.")
+
+
+def test_what_asks_whether_one_is_sure_takes_the_focus_once(server: Daphne, world: World, desk: Page) -> None:
+    address = f"{server.url}/teams/atlas/"
+    desk.goto(address)
+    desk.get_by_text("Budget…").click()
+    desk.locator("#usd-budget-atlas").fill("90")
+    desk.get_by_role("button", name="Set the budget").click()
+    expect(desk.get_by_role("link", name="Keep it as it is")).to_be_focused()
+    desk.keyboard.press("Tab")
+    sure = desk.get_by_role("button", name="Yes, raise it")
+    expect(sure).to_be_focused()
+    server.python(
+        "import json; from tests.dashboard import browser_world; print(json.dumps(browser_world.note('ada', 'Hello there.')))"
+    )
+    expect(desk.get_by_text("Hello there.").first).to_be_visible()
+    desk.wait_for_timeout(100)  # a frame settles a moment after it is shown
+    expect(sure).to_be_focused()
