@@ -26,11 +26,12 @@ class View:
     arg: str
     team_ids: frozenset[int]
     lead_of: frozenset[int]
+    superuser: bool = False
 
     @property
     def viewer(self) -> Viewer:
-        """The viewer that panels get: rights only, no person."""
-        return replace(NOBODY, team_ids=self.team_ids, lead_of=self.lead_of)
+        """The viewer that decides which blocks there are: rights only, no person."""
+        return replace(NOBODY, team_ids=self.team_ids, lead_of=self.lead_of, superuser=self.superuser)
 
 
 @dataclass(frozen=True)

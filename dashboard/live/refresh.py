@@ -154,7 +154,7 @@ class _Refresh:
         viewer = self.viewers[ticket.session_key]
         if viewer is None:
             return Refused(Close.SIGNED_OUT, "not signed in")
-        view = View(ticket.page, ticket.arg, viewer.team_ids, viewer.lead_of)
+        view = View(ticket.page, ticket.arg, viewer.team_ids, viewer.lead_of, viewer.superuser)
         if unknown := viewer.team_ids - set(self.result.known):
             self.result.known.update(selector.positions(unknown))
         try:

@@ -17,6 +17,7 @@ from dashboard.panels.history import History
 from dashboard.panels.inbox_counts import InboxCounts
 from dashboard.panels.inbox_list import Gone, InboxList
 from dashboard.panels.kpis import Kpis
+from dashboard.panels.last_backup import LastBackup
 from dashboard.panels.message_log import MessageLog, MessagePairs
 from dashboard.panels.messages import Messages
 from dashboard.panels.nav import Nav, Tabs
@@ -24,6 +25,7 @@ from dashboard.panels.silence import Silence
 from dashboard.panels.structure import AgentStructure, InboxStructure
 from dashboard.panels.task_page import WHICH, Attempts, Handover, TaskActions, TaskHead
 from dashboard.panels.team_head import TeamBar
+from dashboard.panels.team_index import TeamIndex
 from dashboard.panels.team_list import TeamList
 from dashboard.panels.transcript import Transcript
 from tasks_app.domain.errors import NotFound
@@ -52,8 +54,14 @@ def chrome(page: str, arg: str, viewer: Viewer) -> dict[str, Block]:
 
 
 def overview(arg: str, viewer: Viewer) -> list[Block]:
-    """Return the figures and the list of teams."""
-    return [Kpis().block(viewer.team_ids), TeamList().block(viewer.team_ids)]
+    """Return the figures and the list of teams; for administrators also how the last backup went."""
+    last_backup = [LastBackup().block()] if viewer.superuser else []
+    return [Kpis().block(viewer.team_ids), TeamList().block(viewer.team_ids), *last_backup]
+
+
+def teams(arg: str, viewer: Viewer) -> list[Block]:
+    """Return the teams by name."""
+    return [TeamIndex().block(viewer.team_ids)]
 
 
 def inbox(arg: str, viewer: Viewer) -> list[Block]:
@@ -161,7 +169,7 @@ PAGES: Mapping[str, Callable[[str, Viewer], list[Block]]] = {
     "overview": overview,
     "inbox": inbox,
     "team": team,
-    "teams": plain,
+    "teams": teams,
     "figures": plain,
     "context": context,
     "checkpoints": checkpoints,

@@ -19,6 +19,8 @@ PANELS: dict[str, str] = {
     "nav": "dashboard.panels.nav.Nav",
     "tabs": "dashboard.panels.nav.Tabs",
     "kpis": "dashboard.panels.kpis.Kpis",
+    "last-backup": "dashboard.panels.last_backup.LastBackup",
+    "team-index": "dashboard.panels.team_index.TeamIndex",
     "team-list": "dashboard.panels.team_list.TeamList",
     "team-head": "dashboard.panels.team_head.TeamHead",
     "team-bar": "dashboard.panels.team_head.TeamBar",

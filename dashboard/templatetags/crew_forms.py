@@ -21,9 +21,10 @@ register = template.Library()
 def posts(url_name: str, *keys: Any) -> SafeString:
     """Return the attributes of a form that posts to a page of ours, by htmx where there are scripts.
 
-    Where the server fails, the form stays with what was written in it.
+    Where the server fails, or takes no request as large as this one, the form stays with what was written in it.
     """
-    return format_html('method="post" action="{0}" hx-post="{0}" hx-status:5xx="swap:none"', reverse(url_name, args=keys))
+    form = 'method="post" action="{0}" hx-post="{0}" hx-status:5xx="swap:none" hx-status:413="swap:none"'
+    return format_html(form, reverse(url_name, args=keys))
 
 
 @register.simple_tag(takes_context=True)

@@ -74,12 +74,25 @@ class Page:
             **(context or {}),
         }
         if problem is not None:
-            # a 5xx is never shown by desk.js, for it is no page of ours; this one is, and says more than that something failed
-            status = 409 if problem.status >= 500 and self.request.headers.get("HX-Request") else problem.status
+            # a 5xx or 413 is never shown by desk.js, for it is no page of ours; this one is, and says more than that it failed
+            unshown = problem.status >= 500 or problem.status == 413
+            status = 409 if unshown and self.request.headers.get("HX-Request") else problem.status
         response = render(self.request, template, values, status=status)
         response.headers["Vary"] = "HX-Request, Cookie"
         response.headers["Cache-Control"] = "no-store"
+        if led_on := self._led_on():
+            response.headers["HX-Push-Url"] = led_on
         return response
+
+    def _led_on(self) -> str:
+        """Return the page's address where the answer to a form leads to another page than the one on which the form stood.
+
+        Only htmx asks so. Without it the address would be the old one: whoever loads the page again, or whose live page has
+        missed something, would get that. Back leads to the page of the form, as without scripts.
+        """
+        shown = self.request.headers.get("HX-Current-URL", "").partition("#")[0].partition("://")[2]
+        here = self.request.get_full_path()
+        return here if shown and self.request.method == "GET" and here != "/" + shown.partition("/")[2] else ""
 
     def _live_url(self) -> str:
         """Return the address of the socket; nothing for a filter too long for it: such a page stands still."""

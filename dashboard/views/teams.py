@@ -15,6 +15,7 @@ from dashboard.panels.agents import AgentSet
 from dashboard.panels.board import KINDS, VIEWS, Filter
 from dashboard.panels.messages import Messages
 from dashboard.panels.team_head import TeamBar
+from dashboard.panels.team_index import TeamIndex
 from dashboard.templatetags.crew_format import plural
 from dashboard.views.act import choose, perform
 from dashboard.views.page import Page
@@ -30,7 +31,7 @@ from tasks_app.services import teams as team_service
 def listing(request: HttpRequest) -> HttpResponse:
     """List the teams by name: how a phone, which has no rail, gets to them."""
     page = Page.open(request, "teams")
-    return page.render("pages/teams.html", {"teams": selector.marks(page.viewer.team_ids)})
+    return page.render("pages/teams.html", {"index": TeamIndex().block(page.viewer.team_ids)})
 
 
 @shows

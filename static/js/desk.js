@@ -4,12 +4,12 @@
 
   // An answer counts only 500 ms after its request, or a changed text of it, has come into view: no click meant for something
   // else may land on it. A redrawn but unchanged card stays live.
-  const seen = new Map();
-  let until = 0;
+  let seen = {}, until = 0;
   const arm = () => {
-    for (const card of document.querySelectorAll("[data-decision]")) {
-      if (seen.get(card.dataset.decision) === card.dataset.payload) continue;
-      seen.set(card.dataset.decision, card.dataset.payload);
+    const before = seen;
+    seen = {}; // who left comes back as new
+    for (const { dataset: { decision, payload } } of document.querySelectorAll("[data-decision]")) {
+      if (before[decision] === (seen[decision] = payload)) continue;
       until = performance.now() + INERT;
       document.documentElement.dataset.inert = "";
       setTimeout(() => { if (performance.now() >= until - 1) delete document.documentElement.dataset.inert; }, INERT);
@@ -23,10 +23,19 @@
     history.replaceState(history.state, "", `/inbox/${card.dataset.decision}/${location.search}`);
   };
 
-  // "Sending…" lasts ten seconds at most; a second press within them does nothing.
+  // What is written or chosen, or given back by an answer, is the person's until it is sent: no frame changes it.
+  const keep = (form, on = true) => {
+    for (const field of form.elements) {
+      if (field.id) field.toggleAttribute("hx-morph-skip", on);
+      if (field.matches("[aria-invalid]")) field.closest(".field,.ask,form").toggleAttribute("hx-morph-skip", on);
+    }
+  };
+  document.addEventListener("input", ({ target: { form } }) => { if (form) keep(form); });
+
+  // "Sending…" lasts ten seconds; a second press within them does nothing.
   // What is sent again, for nobody knows whether it came, keeps its key: the server makes it once.
   const sending = new Map(), once = Symbol(), words = Symbol(); // named by a text they could be its fields
-  let answered = false, refused = false;
+  let answered = false, refused = false, given;
   const say = (form, text) => {
     let status = form.querySelector("[data-answer-status]");
     if (!status) {
@@ -52,7 +61,7 @@
     }
     const mark = {};
     sending.set(id, mark);
-    setTimeout(() => { if (sending.get(id) === mark && form.isConnected) failed(form, "no answer within 10 s"); }, BOUND);
+    setTimeout(() => { if (sending.get(id) === mark) failed(form, "no answer within 10 s"); }, BOUND);
     say(form, "Sending…");
   }, true);
   const posted = (event) => event.target.closest?.("form[method=post]");
@@ -68,11 +77,13 @@
     if (form) failed(form, event.detail.error === "timeout" ? "no answer within 10 s" : "the server cannot be reached");
   });
   document.addEventListener("htmx:after:request", (event) => {
-    const form = posted(event), { status } = event.detail.ctx.response, good = status < 400;
+    const form = posted(event), { status, raw } = event.detail.ctx.response, good = status < 400;
     if (!form) return;
-    if (status >= 500) return failed(form, "server error");
+    if (status >= 500 || status === 413) return failed(form, status < 500 ? "it is too large" : "server error");
     form[once] = form[words] = null;
     delete form.dataset.hold;
+    keep(form, false);
+    given = !raw.redirected && form;
     sending.delete(form.dataset.answer);
     if (form.matches("[data-answer],[data-next]")) [answered, refused] = [good, !good];
     if (!good) return;
@@ -103,25 +114,15 @@
       wrong?.focus({ preventScroll: true });
       why?.scrollIntoView({ block: "center" });
     }
-    document.querySelector("#main [data-safe]")?.focus(); // what asks "are you sure?" begins at the safe way out
+    if (given) {
+      keep(given);
+      given = document.querySelector("#main [data-safe]")?.focus(); // what asks "are you sure?" begins at the safe way out
+    }
     if (!answered) return;
     answered = false;
     scrollTo(0, 0);
     (document.querySelector("[data-decision] h2") ?? document.querySelector("#main h1"))?.focus({ preventScroll: true });
   };
-
-  // Who cannot see the bar hears of a new request, once.
-  const WORDS = { plan: "Plan approval", stall: "Quiet agent" };
-  let fresh = 0, quiet = 0;
-  document.addEventListener("live:decision", ({ detail }) => {
-    const news = document.getElementById("conn-news");
-    if (!news) return;
-    clearTimeout(quiet);
-    fresh += 1;
-    const word = WORDS[detail.kind] ?? detail.kind[0].toUpperCase() + detail.kind.slice(1);
-    news.textContent = `New: ${word}${detail.agent ? ` from ${detail.agent}` : ""}${fresh > 1 ? `, and ${fresh - 1} more` : ""}`;
-    quiet = setTimeout(() => { fresh = 0; news.textContent = ""; }, 8000);
-  });
 
   // A list that keeps its places (live.js) is put in order by a button, shown where that has changed.
   const rows = (list) => [...list.children].filter((one) => one.id);
@@ -181,7 +182,7 @@
 
   const follow = () => { if (document.getElementById("follow")) import(document.documentElement.dataset.transcript).catch(() => {}); };
 
-  // What tells of requests comes later, and only for who asked for it, or is about to.
+  // What tells of requests comes later: with the first, and before for who asked for it, or is about to.
   const later = document.documentElement.dataset.later, choice = "[data-notify-on],[data-notify-no]";
   const chose = (event) => {
     const button = event.target.closest(choice);
@@ -189,9 +190,10 @@
     document.removeEventListener("click", chose);
     import(later).then(() => button.click());
   };
-  if (later && (document.documentElement.dataset.notify !== "ask" || document.querySelector("[data-notify-switch]"))) {
+  document.addEventListener("live:decision", ({ detail }) => import(later).then(({ announce }) => announce(detail)));
+  if (document.documentElement.dataset.notify !== "ask" || document.querySelector("[data-notify-switch]")) {
     (window.requestIdleCallback ?? setTimeout)(() => import(later));
-  } else if (later) document.addEventListener("click", chose);
+  } else document.addEventListener("click", chose);
 
   new MutationObserver(arm).observe(document.getElementById("main") ?? document.body, {
     subtree: true, childList: true, attributes: true, attributeFilter: ["data-payload"],

@@ -244,7 +244,7 @@
       if (fetching !== mine) return; // another page was put in meanwhile
       owed = paused;
       if (paused || byId("main")?.dataset.live !== url) return open(seq); // it stands still, or is none that lives
-      // a refused answer's address leads back to its page
+      // another page's address
       if (!answer.ok || main?.dataset.live !== url) return reload();
       document.title = page.title;
       // what this person was told stays

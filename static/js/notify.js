@@ -1,5 +1,6 @@
 // Tells a person who looks elsewhere that something waits: a notification of the desktop and a soft sound, both only when asked for.
-// Loaded by desk.js once the page stands. Kept in this browser alone: what was chosen, and which requests were told of.
+// And says a new request to who cannot see the bar. Loaded by desk.js: with the first one, or once the page stands.
+// Kept in this browser alone: what was chosen, and which requests were told of.
 // static/sound/knock.wav: two decaying sine tones, made for Crewdesk.
 const AGAIN_S = [60, 300], LATER_S = 900, HEARD_MS = 500, KEPT = 60;
 const root = document.documentElement;
@@ -29,10 +30,21 @@ const say = (text) => {
   document.getElementById("main")?.prepend(line);
 };
 
+const asks = (kind, agent) => `${WORDS[kind] ?? kind[0].toUpperCase() + kind.slice(1)}${agent ? ` from ${agent}` : ""}`;
+
+// Read aloud, once; several that come together are one sentence.
+let fresh = 0, quiet;
+export const announce = ({ kind, agent }) => {
+  const news = document.getElementById("conn-news");
+  clearTimeout(quiet);
+  fresh += 1;
+  news.textContent = `New: ${asks(kind, agent)}${fresh > 1 ? `, and ${fresh - 1} more` : ""}`;
+  quiet = setTimeout(() => { fresh = 0; news.textContent = ""; }, 8000);
+};
+
 // A notification carries who asks and where, and nothing of what is asked: it may lie on a locked screen.
 const notify = ({ id, kind, agent, team }, again) => {
-  const word = WORDS[kind] ?? kind[0].toUpperCase() + kind.slice(1);
-  const told = new Notification(`${word}${agent ? ` from ${agent}` : ""} · ${team}`, {
+  const told = new Notification(`${asks(kind, agent)} · ${team}`, {
     tag: id, renotify: again, body: again ? "Still waits for you." : "Waits for you.", silent: true,
   });
   told.onclick = () => { focus(); told.close(); location.assign(`/inbox/${encodeURIComponent(id)}/`); };

@@ -1,5 +1,5 @@
-// Before the first paint, so that nothing moves: the colours (as the system wants, or as this person chose), whether buttons name
-// their keys, and whether the bar asks who wants to be told. Loaded blocking, in the head.
+// Before the first paint, so that nothing moves: the colours, whether buttons name their keys, and whether the bar asks who wants to
+// be told. Loaded blocking, in the head.
 (() => {
   const NAMES = { "": "as the system", light: "light", dark: "dark" };
   const NEXT = { "": "light", light: "dark", dark: "" };

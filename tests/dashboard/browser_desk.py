@@ -87,7 +87,9 @@ def addresses(world: World) -> dict[str, str]:
         "archived": "/teams/cygnus/", "how it goes": "/teams/atlas/how-it-goes/", "messages": "/teams/atlas/messages/",
         "who decides": "/teams/atlas/who-decides/",
         "context": "/teams/atlas/context/", "context entry": f"/teams/atlas/context/{world['entry']}/",
-        "new task": "/teams/atlas/tasks/new/", "edit task": f"/tasks/{world['task']}/edit/",
+        "prompt": f"/runs/{world['run']}/messages/1/", "message": f"/runs/{world['run']}/messages/2/",
+        "checkpoints": "/teams/borealis/checkpoints/", "checkpoint": f"/teams/borealis/checkpoints/{world['checkpoint']}/",
+        "delete": "/teams/cygnus/delete/", "new task": "/teams/atlas/tasks/new/", "edit task": f"/tasks/{world['task']}/edit/",
         "new team": "/teams/new/?example=1", "keys": "/keys/", "search": "/search/?q=payment", "not found": "/nope/",
     } | {kind: f"/inbox/{world[kind]}/" for kind in kinds}  # fmt: skip
 

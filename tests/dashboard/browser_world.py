@@ -11,7 +11,7 @@ from django.test import Client
 
 from tasks_app.domain.events import EventKind
 from tasks_app.models import Agent, Team
-from tasks_app.services import events, keys, messages
+from tasks_app.services import checkpoints, events, keys, messages
 from tests import factories as make
 from tests.payloads import PAYLOADS
 
@@ -20,7 +20,7 @@ MANY_STEPS = 45
 
 def build() -> dict[str, Any]:
     """Make everything and return what the tests address it by."""
-    lead = make.UserFactory(username="anna")
+    lead = make.UserFactory(username="anna", is_superuser=True)
     atlas, borealis = _atlas(lead), _borealis(lead)
     browser = Client()
     browser.force_login(lead, "django.contrib.auth.backends.ModelBackend")
@@ -129,7 +129,7 @@ DOSSIER = {
 def _transcript(run: Any) -> None:
     said = "I'll **rebuild** it.\n\n# Plan\n\n- `make`\n- <script>alert(1)</script>\n\n[docs](https://example.org)"
     make.StepFactory(run=run, seq=1, kind="prompt", text="You are ada.\n" * 8, data={"from": "system", "uuid": "u1"})
-    make.StepFactory(run=run, seq=2, text=said)
+    make.StepFactory(run=run, seq=2, text=said, data={"uuid": "u2"})
     make.StepFactory(run=run, seq=3, kind="tool_call", text="Bash", data={"input": {"command": "make"}}, tool_use_id="t")
     make.StepFactory(
         run=run, seq=4, kind="tool_result", text="\x1b[31mboom\x1b[0m\n" * 9, data={"is_error": True}, tool_use_id="t"
@@ -156,5 +156,6 @@ def _borealis(lead: Any) -> dict[str, Any]:
     ):  # for tests/dashboard/test_keys.py
         asking = make.RunFactory(task__team=team, task__title=f"To be {name}", agent__team=team, lease_until=_lease())
         made[name] = make.DecisionFactory(run=asking, kind=kind).pk
+    made["checkpoint"] = checkpoints.save(team.pk, name="before the fault", by="user:anna").pk
     made["closed"] = make.DecisionFactory(run=run, kind="stall", answered=True, choice="wait").pk
     return made

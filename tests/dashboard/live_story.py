@@ -37,6 +37,7 @@ def begin() -> dict[str, Any]:
         "overview": "/",
         "inbox": "/inbox/",
         "request": f"/inbox/{Decision.objects.get(run=run).pk}/",
+        "teams": "/teams/",
         "board": "/teams/atlas/",
         "table": "/teams/atlas/?view=table",
         "graph": "/teams/atlas/?view=graph",

@@ -177,7 +177,6 @@ def test_new_entries_are_read_aloud_only_when_asked_for(server: Daphne, world: W
 
 
 def test_the_page_that_deletes_a_team_is_accessible(server: Daphne, world: World, contexts: Any) -> None:
-    server.python("from django.contrib.auth.models import User; User.objects.update(is_superuser=True); print('{}')")
     for size in ("desk", "phone"):
         page = contexts(size).new_page()
         page.goto(f"{server.url}/teams/cygnus/delete/")

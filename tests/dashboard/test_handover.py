@@ -67,6 +67,35 @@ def test_a_preview_of_a_reassignment_starts_nothing(desk, task, agent):
     assert task.guidance == ""
 
 
+def test_guidance_that_was_taken_out_stays_out_of_a_preview_and_of_the_form(desk, task, agent):
+    Task.objects.filter(pk=task.pk).update(guidance="Of before.")
+    fields = {"do": ["reassign", "preview"], "agent": str(agent.pk), "start": "clean", "guidance": ""}
+    assert "Of before." not in words_of(desk.post(reverse("task-action", args=[task.pk]), fields))
+
+
+def test_a_form_that_was_refused_leaves_the_others_of_its_page_as_they_were(desk, task, agent):
+    Task.objects.filter(pk=task.pk).update(guidance="Of before.", assignee=agent)
+    refused = html_of(desk.post(reverse("task-action", args=[task.pk]), {"do": "depend", "depends_on": ""}))
+    assert 'aria-invalid="true"' in refused
+    assert refused.count("Of before.</textarea>") == 2
+    assert f'<option value="{agent.pk}" selected>' in refused
+
+
+def test_words_that_were_taken_out_stay_out_when_saving_them_is_refused(desk, task):
+    old = seen_in(page(desk, task))
+    Task.objects.filter(pk=task.pk).update(guidance="Of somebody else.")
+    refused = html_of(save(desk, task, seen=old, words=""))
+    assert "Of somebody else.</textarea>" not in refused.partition('name="words"')[2].partition("<label")[0]
+
+
+@pytest.mark.parametrize(("headers", "status"), [({}, 413), ({"HX-Request": "true"}, 409)])
+def test_guidance_that_is_too_long_is_refused_at_its_field_with_a_status_that_scripts_show(desk, task, headers, status):
+    """413 itself is what the server says before it has read a form: there desk.js leaves the form as it is."""
+    fields = {"do": "reassign", "start": "clean", "guidance": "é" * 20_001}
+    refused = desk.post(reverse("task-action", args=[task.pk]), fields, headers=headers)
+    assert (refused.status_code, "at most 20,000 are taken" in words_of(refused)) == (status, True)
+
+
 def test_an_agent_of_another_team_is_not_previewed(desk, task):
     fields = {"do": ["reassign", "preview"], "agent": str(make.AgentFactory(handover="- secret").pk), "start": "clean"}
     response = desk.post(reverse("task-action", args=[task.pk]), fields)

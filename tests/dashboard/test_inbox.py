@@ -1,6 +1,7 @@
 """The inbox: seven kinds with their answers, each bound to what was shown, each given once."""
 
 import datetime as dt
+import re
 
 import pytest
 from django.urls import reverse
@@ -148,6 +149,7 @@ def test_a_refused_answer_keeps_what_was_typed(ask, answer):
     decision = ask(DecisionKind.PLAN)
     html = html_of(answer(decision, choice="approve_changes", plan="", note="my long thoughts"))
     assert "my long thoughts</textarea>" in html
+    assert re.search(r'name="plan"[^>]*></textarea>', html), "also that it was emptied"
     question = ask(DecisionKind.QUESTION, payload={"questions": [_question("A?"), _question("B?")]})
     html = html_of(answer(question, choice="answer", q0="0", q1_text=""))
     assert 'name="q0" value="0" checked' in html

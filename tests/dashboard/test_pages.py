@@ -122,6 +122,15 @@ def test_a_page_names_the_socket_and_the_moment_it_shows(desk, team, addresses, 
     assert re.search(rf'data-live="/live/\?page=\w+&amp;arg=[\w.~-]*" data-seq="{team.pk}:1"', html)
 
 
+@pytest.mark.parametrize(
+    ("stood_on", "told"), [("/inbox/", True), ("/teams/atlas/", True), ("/teams/atlas/?view=table", False), ("", False)]
+)
+def test_the_answer_to_a_form_names_its_address_where_the_form_stood_on_another_page(desk, stood_on, told):
+    address = "/teams/atlas/?view=table"
+    headers = {"HX-Request": "true", "HX-Current-URL": f"http://testserver{stood_on}#messages"} if stood_on else {}
+    assert desk.get(address, headers=headers).headers.get("HX-Push-Url") == (address if told else None)
+
+
 @pytest.mark.parametrize("which", PAGES)
 def test_htmx_gets_only_the_main_part(desk, addresses, which):
     response = desk.get(addresses[which], headers={"HX-Request": "true"})

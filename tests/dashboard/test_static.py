@@ -104,3 +104,11 @@ def test_every_panel_is_registered_under_its_name_and_has_its_template():
         panel = registry.panel(name)
         assert panel.name == name
         assert (TEMPLATES / panel.template).is_file()
+
+
+def test_every_field_of_a_live_block_has_an_id_so_that_a_frame_finds_it_and_leaves_it():
+    """What is written in a field is kept by its node (desk.js); a morph takes one without an id for any other of its kind."""
+    parts = [path for path in FILES if path.parent.name in ("panels", "decisions") or path.name == "budget_form.html"]
+    fields = [(path.name, tag) for path in parts for tag in re.findall(r"<(?:input|select|textarea)\b[^>]*", path.read_text())]
+    assert len(fields) > 20
+    assert not [(name, tag) for name, tag in fields if " id=" not in tag.replace("\n", " ") and '"hidden"' not in tag]
