@@ -8,6 +8,7 @@ from django.db.models import RestrictedError
 from django.urls import reverse
 
 from tasks_app.domain.errors import Invalid
+from tasks_app.management import prepare
 from tasks_app.models import Dependency, Task, Team
 from tasks_app.selectors.tasks import of_teams
 from tasks_app.services import actions, checkpoints, removals, restores, scheduling, task_edits, tasks
@@ -96,7 +97,8 @@ def test_what_waits_for_a_cancelled_task_says_so_everywhere_and_a_way_out_frees_
 # -- plans, files, checkpoints
 
 
-def test_a_plan_that_names_a_task_it_has_not_is_refused_with_its_line(crew, anna, tmp_path):
+def test_a_plan_that_names_a_task_it_has_not_is_refused_with_its_line(crew, anna, tmp_path, monkeypatch):
+    monkeypatch.setattr(prepare, "everything", lambda: None)  # the test's database is prepared, and stays open
     (tmp_path / "plan.yaml").write_text(PLAN)
     code, out, err = run("team", "check", str(tmp_path / "plan.yaml"))
     assert (code, NOT_THERE in err + out, "6" in err + out) == (2, True, True)

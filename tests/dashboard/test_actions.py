@@ -235,7 +235,7 @@ def test_the_budget_of_each_attempt_is_set_for_a_task_and_for_a_team(desk, act, 
         "budget_usd": Decimal("2.5"),
         "budget_tokens": 90_000,
     }
-    assert 'value="2.5"' in html_of(desk.get(reverse("team", args=["atlas"])))
+    assert 'value="2.50"' in html_of(desk.get(reverse("team", args=["atlas"])))
     assert 'value="90000"' in html_of(desk.get(reverse("task", args=[task.pk])))
     refused = act("task-action", task.pk, do="run_budget", usd="much", tokens="")
     assert refused.status_code == 422

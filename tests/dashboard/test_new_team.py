@@ -259,7 +259,7 @@ def test_limits_set_on_the_page_hold_over_the_plan_and_are_started_as_they_were_
     ("field", "text", "said"),
     [
         ("budget_usd", "lots", "Budget of the team: give a number (US dollars), not “lots”."),
-        ("budget_usd", "-1", "Budget of the team should be greater than 0"),
+        ("budget_usd", "-1", "Budget of the team should be greater than or equal to 0.01"),
         ("parallel", "2.5", "Agents at once: give a whole number (1 to 64), not “2.5”."),
         ("parallel", "65", "Agents at once should be less than or equal to 64"),
         ("attempts", "0", "Attempts per task should be greater than or equal to 1"),
