@@ -31,9 +31,13 @@ WAIT_S = 30.0
 @transaction.atomic
 def give(run_id: str, fence: int) -> float | None:
     """Return what the process of this life may cost, in USD, and hold it for it; None: it is not limited. Raises `LeaseLost`."""
-    events.lock(Run.objects.values_list("team_id", flat=True).get(pk=run_id))
+    team_id, rehearsal = Run.objects.values_list("team_id", "team__rehearsal").get(pk=run_id)
+    if rehearsal:
+        runs.guard(run_id, fence)
+        return None
+    events.lock(team_id)
     run = Run.objects.select_related("team", "task").defer(*LARGE_OF_TEAM).get(pk=run_id)  # what others spend meanwhile is in it
-    granted = None if run.budget_waived or run.team.rehearsal else _granted(run)
+    granted = None if run.budget_waived else _granted(run)
     ceiling = None if granted is None else (run.cost_usd or Decimal()) + Decimal(str(round(granted, 6)))
     runs.guard(run_id, fence, usd_ceiling=ceiling)
     return granted

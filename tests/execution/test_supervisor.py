@@ -10,7 +10,7 @@ import pytest
 
 from tasks_app.execution import files_due, supervisor
 from tasks_app.models import Decision, Run, Step, Team, Worker
-from tasks_app.services import actions, decisions, recovery, runs, snapshots, workers
+from tasks_app.services import actions, decisions, recovery, restores, runs, snapshots, workers
 from tests.execution.lives import Scripted, reports
 from tests.execution.workers import living, nudged, plays, waits
 from tests.hooks import listening
@@ -51,13 +51,16 @@ def test_files_that_git_takes_long_to_put_back_hold_up_no_lost_run(quick, crew, 
 
 
 def test_files_that_are_owed_are_put_back(quick, crew, monkeypatch):
+    ended, finish = threading.Event(), restores.finish_due
+    monkeypatch.setattr(restores, "finish_due", lambda: (finish(), ended.set()))
     monkeypatch.setattr(files_due, "LOOK_S", 0.05)
     file = Path(crew.team.workspace) / "a.py"
     file.write_text("1")
     Team.objects.update(workspace_due=snapshots.take(crew.team.slug, crew.team.workspace))
     file.write_text("2")
     with living():
-        until(lambda: not Team.objects.get().workspace_due)
+        assert ended.wait(20), "and its thread is done with the database"
+    assert not Team.objects.get().workspace_due
     assert file.read_text() == "1"
 
 
