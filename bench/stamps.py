@@ -19,12 +19,10 @@ LOADED, GONE, SPEC, READY, SPAWNED, ANSWERED, SAID, ASKED = (
     *("started", "initialize answered", "prompt is written", "asks the model"),
 )
 _MARKER = "CREWDESK_RUN"
-_lives: dict[str, str] = {}  # run → the last life of it that came to any stage here
 
 
 def note(life: str, stage: str) -> None:
     """Write one line."""
-    _lives[life.partition(":")[0]] = life
     with (Path(os.environ["CREWDESK_HOME"]) / NAME).open("a") as log:
         log.write(f"{time.time():.6f} {life} {stage}\n")
 
@@ -101,8 +99,7 @@ def _watch_requests() -> None:
     inner = server._messages
 
     async def asked(self: Any, request: Any) -> Any:
-        run_id = request.path_params["key"]
-        note(_lives.get(run_id, run_id), ASKED)
+        note(":".join(request.path_params["key"].rsplit("-", 1)), ASKED)  # run-fence, as `execution/spec` registers it
         return await inner(self, request)
 
     server._messages = asked
