@@ -1,31 +1,18 @@
 """Acts in a real Chromium: what asks first, what can be undone, what tells a person who looks elsewhere."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.chromium import IN_CHROMIUM
-from tests.dashboard.browser_desk import RealDesk, World, axe, started
-from tests.services_fixtures import Daphne, Valkey
+from tests.dashboard import own_desk
+from tests.dashboard.browser_desk import World, axe
+from tests.services_fixtures import Daphne
 
 pytest_plugins = ["tests.services_fixtures", "tests.chromium", "tests.dashboard.browser_desk"]
 pytestmark = IN_CHROMIUM
-
-
-@pytest.fixture(scope="module")
-def real_desk(valkey: Valkey) -> Iterator[RealDesk]:
-    """A desk of its own: what is done here is done to everybody on it."""
-    with started(valkey) as found:
-        yield found
-
-
-@pytest.fixture
-def desk(contexts: Any) -> Page:
-    """A signed-in page on a desktop."""
-    page: Page = contexts().new_page()
-    return page
+real_desk, desk = own_desk.real_desk, own_desk.desk
 
 
 @pytest.fixture

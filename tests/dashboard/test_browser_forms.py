@@ -1,33 +1,19 @@
 """Forms in a real Chromium: what was written is kept, what comes into view is not answered by chance, the address is true."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, Route, WebSocketRoute, expect
 
 from tests.chromium import IN_CHROMIUM
-from tests.dashboard.browser_desk import RealDesk, World, posted, started
-from tests.services_fixtures import Daphne, Valkey
+from tests.dashboard import own_desk
+from tests.dashboard.browser_desk import World, posted
+from tests.services_fixtures import Daphne
 
 pytest_plugins = ["tests.services_fixtures", "tests.chromium", "tests.dashboard.browser_desk"]
 pytestmark = IN_CHROMIUM
+real_desk, desk = own_desk.real_desk, own_desk.desk
 INERT_MS = 700
-
-
-@pytest.fixture(scope="module")
-def real_desk(valkey: Valkey) -> Iterator[RealDesk]:
-    """A desk of its own: what is done here is done to everybody on it."""
-    with started(valkey) as found:
-        yield found
-
-
-@pytest.fixture
-def desk(contexts: Any) -> Page:
-    """A signed-in page on a desktop."""
-    page: Page = contexts().new_page()
-    return page
 
 
 def test_a_request_that_comes_back_into_view_is_inert_again(server: Daphne, world: World, desk: Page) -> None:

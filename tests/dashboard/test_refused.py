@@ -1,33 +1,17 @@
 """A refused answer in a real Chromium: the focus goes to the field that is wrong, and no word of what is typed answers."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.chromium import IN_CHROMIUM
-from tests.dashboard.browser_desk import RealDesk, posted, started
-from tests.services_fixtures import Valkey
+from tests.dashboard import own_desk
+from tests.dashboard.browser_desk import RealDesk, posted
 
 pytest_plugins = ["tests.services_fixtures", "tests.chromium", "tests.dashboard.browser_desk"]
 pytestmark = IN_CHROMIUM
+real_desk, page = own_desk.real_desk, own_desk.desk
 expect.set_options(timeout=10_000)
 WORDS = "a hard road"  # each of its letters `a`, `h`, `d` answers where it is a key
-
-
-@pytest.fixture(scope="module")
-def real_desk(valkey: Valkey) -> Iterator[RealDesk]:
-    """A desk of its own: what is done here is done to everybody on it."""
-    with started(valkey) as found:
-        yield found
-
-
-@pytest.fixture
-def page(contexts: Any) -> Page:
-    """A signed-in page on a desktop."""
-    page: Page = contexts().new_page()
-    return page
 
 
 def ready(page: Page) -> None:

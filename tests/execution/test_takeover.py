@@ -77,10 +77,11 @@ def test_redelivery_after_kill_9_ends_the_first_workers_shells_before_it_starts_
                 shell.kill()
 
 
-def test_nothing_begins_beside_what_cannot_be_killed_and_the_run_says_why_it_waits(crew, monkeypatch):
-    async def survives(*_, **__):
-        return False
+async def survives(*_, **__):
+    return False
 
+
+def test_nothing_begins_beside_what_cannot_be_killed_and_the_run_says_why_it_waits(crew, monkeypatch):
     kill = processes.kill_run
     monkeypatch.setattr(processes, "kill_run", survives)
     held = world.next_life(crew.claim())
@@ -96,9 +97,6 @@ def test_nothing_begins_beside_what_cannot_be_killed_and_the_run_says_why_it_wai
 
 
 def test_a_stop_meanwhile_is_carried_out_when_they_are_gone(crew, monkeypatch):
-    async def survives(*_, **__):
-        return False
-
     kill = processes.kill_run
     monkeypatch.setattr(processes, "kill_run", survives)
     held = world.next_life(crew.claim())
